@@ -175,6 +175,21 @@ def test_plan_names_the_cheapest_places_for_checkpoints(kibi: Kibi, glyphs: Path
     )
 
 
+def test_plan_says_when_constants_may_be_written(kibi: Kibi, glyphs: Path) -> None:
+    """A line for each, with a picture; the same in JSON; several plans are refused."""
+    record = kibi("plan", glyphs, "--fences", "--json").record
+    found, steps = record["fences"], sum(run["steps"] for run in record["runs"])
+    assert all(0 <= each["first"] <= each["last"] < steps for each in found)
+    assert {"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"} <= {each["op"] for each in found}
+    assert "fences" not in kibi("plan", glyphs, "--json").record
+    done = kibi("plan", glyphs, "--fences")
+    assert f"When constants may be written in an inference of {steps} steps" in done.out
+    lines = [line for line in done.out.splitlines() if line.endswith(("#", "#."))]
+    assert any(line.split()[:3] == ["FULLY_CONNECTED", "scores", "filter"] for line in lines)
+    assert "--fences is for one plan" in kibi("plan", glyphs, "--fences", "--compare").err
+    assert "Leave --fences out" in kibi("plan", glyphs, glyphs, "--fences", "--buffer", "a:8@0-1").err
+
+
 def test_plan_of_several_models_and_buffers_is_one_problem_with_a_proof(
     kibi: Kibi, glyphs: Path, tmp_path: Path
 ) -> None:

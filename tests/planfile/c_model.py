@@ -13,7 +13,8 @@ from kibi.engines.core import _Model, _Port, written_core
 from kibi.kernels.params import PARAMS
 from kibi.planfile.reader import PlanFile
 from kibi.targets import target
-from kibi.toolchain import load_shared
+from kibi.toolchain import build_shared
+from kibi.toolchain.cache import load_library
 
 PAUSED = 2
 _ALIGNMENT = 64
@@ -21,16 +22,16 @@ _WITH_LEASES = (("kibi_lease.h", "#define KIBI_CORE_LEASE 0", "#define KIBI_CORE
 
 
 @cache
-def library(*, lease: bool = False) -> ctypes.CDLL:
-    """A core with all kernels, with leases or without."""
+def library(*, lease: bool = False, weights: bool = False) -> ctypes.CDLL:
+    """A core with all kernels, with leases or without. One whose weights can be written stops at undefined behaviour."""
     with tempfile.TemporaryDirectory() as folder:
-        sources = written_core(tuple(PARAMS), target("host"), Path(folder))
+        sources = written_core(tuple(PARAMS), target("host"), Path(folder), weights=weights)
         for name, off, on in _WITH_LEASES if lease else ():
             header = Path(folder) / name
             text = header.read_text()
             assert off in text
             header.write_text(text.replace(off, on))
-        return load_shared(sources, includes=[Path(folder)])
+        return load_library(build_shared(sources, includes=[Path(folder)], sanitize=weights))
 
 
 def block(data: bytes) -> Array:
@@ -50,12 +51,19 @@ class CModel:
         arena: bytes of the caller; None: of its own.
         lease: True takes the core with leases.
         trusts: True opens the file without checks.
+        weights: True takes the core whose models' weights can be written.
     """
 
     def __init__(
-        self, file: PlanFile, arena: Array | None = None, *, lease: bool = False, trusts: bool = False
+        self,
+        file: PlanFile,
+        arena: Array | None = None,
+        *,
+        lease: bool = False,
+        trusts: bool = False,
+        weights: bool = False,
     ) -> None:
-        self.file, self._library = file, library(lease=lease)
+        self.file, self._library = file, library(lease=lease, weights=weights)
         self._model, self.data, self.state = _Model(), block(file.data), block(bytes(file.state_bytes))
         self.arena = block(bytes(self.needed)) if arena is None else arena
         name = "kibi_core_kernels" if trusts else "kibi_core_checked_kernels"
@@ -103,6 +111,19 @@ class CModel:
     def push(self, number: int, row: Array) -> int:
         """The status of a row."""
         return self.call("push_row", ctypes.c_uint(number), _address(np.ascontiguousarray(row)))
+
+    def write_weights(self, offset: int, data: bytes, *, waits: bool) -> tuple[int, int, bytes]:
+        """Writes bytes of the file.
+
+        Returns:
+            The status, after how many steps the bytes may be written, and what is in the caller's memory afterwards.
+        """
+        given, until = block(data), ctypes.c_uint32()
+        status = self._library["kibi_weights_write"](
+            ctypes.byref(self._model), ctypes.c_uint32(offset), _address(given), ctypes.c_uint32(len(data)),
+            ctypes.byref(until) if waits else None,
+        )  # fmt: skip
+        return int(status), int(until.value), given.tobytes()
 
     def port(self, role: str, number: int) -> tuple[int, _Port]:
         """The status and the description of an input or an output."""

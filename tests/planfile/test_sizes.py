@@ -65,6 +65,42 @@ def _core_bytes(
     return run, trusted - run, checked - trusted
 
 
+_NO_KERNELS = """\
+#include "kibi_open.h"
+extern const kibi_checked_kernels kibi_core_checked_kernels;
+const kibi_checked_kernels kibi_core_checked_kernels = {NULL, NULL};
+"""
+"""The table of kernels that the function which writes weights names: their code is not counted."""
+
+
+@zoo.requires_zoo
+@pytest.mark.parametrize("compiler", ["gcc", "zig"])
+def test_writing_weights_takes_what_the_page_says(compiler: str, tmp_path: Path) -> None:
+    """Besides all that opens and runs a file; the struct of an open model stays as it is."""
+    if compiler == "gcc":
+        check_cross()
+    graph = kibi.simplify(kibi.load(zoo.catalog()[_KEY_WORDS].path))
+    file = kibi.compile_plan(graph, kibi.plan(graph, target="cortex-m4"))
+    processor, sizes = target("cortex-m4"), []
+    for weights in (False, True):
+        folder = tmp_path / str(weights)
+        names = _SOURCES | ({"kibi_weights.c"} if weights else set())
+        written = written_core(file.kernels, processor, folder, file.parts, weights=weights)
+        table = folder / "no_kernels.c"
+        table.write_text(_NO_KERNELS, encoding="utf-8")
+        sources = [*(each for each in written if each.name in names), *([table] if weights else [])]
+        entries = ["kibi_model_invoke", "kibi_model_open", *(["kibi_weights_write"] if weights else [])]
+        image = build_image(sources, processor, entries=entries, compiler=compiler, level="s", includes=[folder])
+        sizes.append(sum(end - first for first, end, name in image.functions if "mem" not in name))
+    found = sizes[1] - sizes[0]
+    told = re.search(
+        r"take (\d+) bytes of code with gcc and (\d+) with zig", (DOCS / "field-updates.md").read_text("utf-8")
+    )
+    assert told is not None
+    limit = int(told[1 + (compiler == "zig")])
+    assert abs(found - limit) <= limit * (0.05 if compiler == "gcc" else 0), found
+
+
 def _check_told(found: tuple[int, int, int], column: int, compiler: str) -> None:
     """Compares bytes with a column of the page's table: those of another gcc may differ a little."""
     lines = _LINE.findall((DOCS / "plan-file.md").read_text("utf-8"))

@@ -149,14 +149,14 @@ def test_fine_tuned_weights_take_few_bits() -> None:
 def test_biases_among_weights_and_sums_of_pairs_take_few_bits() -> None:
     """A pattern stores biases apart from 16-bit weights; two numbers stand for a sum of two."""
     rng = random.Random(4)
-    old, new = [], []
+    words: tuple[list[int], list[int]] = ([], [])
     for _ in range(64):
         for k in range(15):
             value = rng.randrange(1 << 30)
-            old.append(value)
-            new.append(value + (rng.randrange(-8, 9) << 7 if k < 2 else rng.choice((0, 0, 0, 1, 65536))))
-    packed = [b"".join(struct.pack("<I", each) for each in values) for values in (old, new)]
-    assert len(encode(*packed)) < 64 * (2 * 6.5 + 13 * 2.1) / 8
+            words[0].append(value)
+            words[1].append(value + (rng.randrange(-8, 9) << 7 if k < 2 else rng.choice((0, 0, 0, 1, 65536))))
+    packed = [b"".join(struct.pack("<I", each) for each in values) for values in words]
+    assert len(encode(packed[0], packed[1])) < 64 * (2 * 6.5 + 13 * 2.1) / 8
     sums, others = _numbers(600, rng, 3)
     assert len(encode(sums, others)) < 600 * 11.5 / 8
 

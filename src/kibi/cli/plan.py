@@ -31,6 +31,7 @@ from kibi.cli.arguments import (
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.plan_checkpoints import show_checkpoints
+from kibi.cli.plan_fences import show_fences
 from kibi.cli.plan_steps import CountedStep, check_one_plan, counted_step, show_step
 from kibi.cli.plan_together import show_together
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
@@ -41,6 +42,7 @@ from kibi.text.json import json_text
 
 if TYPE_CHECKING:
     from kibi.reports.checkpoints import CheckpointPlace
+    from kibi.reports.fences import Fence
     from kibi.reports.plan_comparison import ComparedPlan
     from kibi.targets import Target
 
@@ -110,6 +112,9 @@ def plan(
     checkpoints: Annotated[
         bool, typer.Option("--checkpoints", help="Also say where an inference can be saved at the least cost.")
     ] = False,
+    fences: Annotated[
+        bool, typer.Option("--fences", help="Also say when each constant may be written while inference runs.")
+    ] = False,
     longest_step: Annotated[
         bool | None,
         typer.Option(
@@ -154,19 +159,22 @@ def plan(
         variants = chosen_variants(given) if is_comparison else {"": given}
         planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
     if buffer:
-        _check_together(compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints)
+        _check_together(
+            compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints, fences=fences
+        )
         show_together(planned, buffer, effort or 1, saved=saved, as_json=as_json)
         return
     for path in (svg, png):
         if path is not None:
             _draw(path, planned, as_png=path is png)
     places = _checkpoints(planned, is_comparison=is_comparison) if checkpoints else ()
+    read = _fences(planned, is_comparison=is_comparison) if fences else ()
     counted = counted_step(planned[0].planned, target, longest_step) if is_counted else None
     if saved is not None:
-        write_file(saved, json_text(_record(planned[0], places, counted), indent=2).text.encode())
+        write_file(saved, json_text(_record(planned[0], places, read, counted), indent=2).text.encode())
         remark = "\n".join([*([remark] if remark else []), f"The plan is saved in {saved}, for `kibi compile --plan`."])
     if as_json:
-        _print_json(planned, places, counted, as_list=is_comparison)
+        _print_json(planned, places, read, counted, as_list=is_comparison)
         return
     if is_comparison:
         _show_table(planned)
@@ -178,6 +186,8 @@ def plan(
         show_step(counted)
     if places:
         show_checkpoints(planned[0].planned, places)
+    if fences:
+        show_fences(planned[0].planned, read)
     if remark:
         say(output(), f"\n{remark}")
     for path in (svg, png):
@@ -185,7 +195,7 @@ def plan(
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
 
 
-def _check_together(*, compare: bool, drawn: Path | None, ascii_only: bool, checkpoints: bool) -> None:
+def _check_together(*, compare: bool, drawn: Path | None, ascii_only: bool, checkpoints: bool, fences: bool) -> None:
     """Refuses options that show one plan, or plans side by side, beside --buffer.
 
     Raises:
@@ -196,6 +206,7 @@ def _check_together(*, compare: bool, drawn: Path | None, ascii_only: bool, chec
         "--svg or --png": drawn is not None,
         "--ascii": ascii_only,
         "--checkpoints": checkpoints,
+        "--fences": fences,
     }
     others = [name for name, is_given in asked.items() if is_given]
     if others:
@@ -297,9 +308,23 @@ def _checkpoints(planned: "list[ComparedPlan]", *, is_comparison: bool) -> "tupl
     return cheapest_places(planned[0].planned)
 
 
+def _fences(planned: "list[ComparedPlan]", *, is_comparison: bool) -> "tuple[Fence, ...]":
+    """The constants of one plan, and the steps that read them.
+
+    Raises:
+        PlanError: there are several plans.
+    """
+    from kibi.reports.fences import fences  # noqa: PLC0415
+
+    if is_comparison:
+        raise PlanError("--fences is for one plan. Give one model, and leave --compare out.")
+    return fences(planned[0].planned)
+
+
 def _print_json(
     planned: "list[ComparedPlan]",
     places: "tuple[CheckpointPlace, ...]",
+    read: "tuple[Fence, ...]",
     counted: CountedStep | None,
     *,
     as_list: bool,
@@ -307,16 +332,20 @@ def _print_json(
     """One plan's record, or a list of records."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
 
-    print_json(comparison_record(planned) if as_list else _record(planned[0], places, counted))
+    print_json(comparison_record(planned) if as_list else _record(planned[0], places, read, counted))
 
 
 def _record(
-    planned: "ComparedPlan", places: "tuple[CheckpointPlace, ...]", counted: CountedStep | None
+    planned: "ComparedPlan",
+    places: "tuple[CheckpointPlace, ...]",
+    read: "tuple[Fence, ...]",
+    counted: CountedStep | None,
 ) -> dict[str, object]:
-    """One plan's record, with its longest step and the places for checkpoints that were asked for."""
+    """One plan's record, with its longest step, and the places for checkpoints and the fences that were asked for."""
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
     found = {"checkpoints": [asdict(each) for each in places]} if places else {}
+    found |= {"fences": [asdict(each) for each in read]} if read else {}
     step = {} if counted is None else counted.record
     return {**plan_record(planned.planned), **step, **found}
 

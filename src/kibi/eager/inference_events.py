@@ -4,6 +4,9 @@ from kibi.eager.events import declare_error, declare_event
 
 InferenceStarted = declare_event("InferenceStarted", "an inference on stored or external inputs begins")
 InferenceEnded = declare_event("InferenceEnded", "its outputs can be read")
+InferenceMixed = declare_event(
+    "InferenceMixed", "an inference has ended that read weights before and after they were written"
+)
 MoreInputNeeded = declare_event("MoreInputNeeded", "an operator ended an inference early: it waits for further ones")
 RowReceived = declare_event("RowReceived", "a row of an input that streams has been copied")
 EmbeddedPlanUsed = declare_event("EmbeddedPlanUsed", "an interpreter follows the plan that the model file carries")
@@ -50,6 +53,7 @@ NoModel = declare_error("NoModel", "no slot has a whole model")
 EVENTS = (
     InferenceStarted,
     InferenceEnded,
+    InferenceMixed,
     MoreInputNeeded,
     RowReceived,
     CheckpointWritten,

@@ -16,10 +16,12 @@ from kibi.planfile.core_c import core_texts
 from kibi.planfile.kernel_ids import parts_of
 from kibi.planfile.reader import PlanFile, Port
 from kibi.targets import Target, target
-from kibi.toolchain import load_shared
+from kibi.toolchain import build_shared
+from kibi.toolchain.cache import load_library
 
 _GUARD_BYTES = 64
 _CANARY = 0xC5
+_NO_WEIGHTS, _WEIGHTS = (f"#define KIBI_CORE_WEIGHTS {each}\n" for each in (0, 1))
 PAUSED = 2
 """The status of `run_for` while there are further steps."""
 
@@ -84,7 +86,8 @@ class CoreEngine:
         compiler: `zig` or `gcc`.
         level: `0`, `1`, `2`, `3` or `s`.
         trusts: True opens the file without checks.
-        library: a core from `core_library`, which the three arguments before do not matter for; None: it is made.
+        library: a core from `core_library`, for which `kernels`, `compiler`, `level` and `weights` do not matter; None: it is made.
+        weights: True makes a core whose models' weights can be written.
 
     Raises:
         PlanError: the file needs a kernel that this version has not.
@@ -100,10 +103,11 @@ class CoreEngine:
         level: str = "2",
         trusts: bool = False,
         library: ctypes.CDLL | None = None,
+        weights: bool = False,
     ) -> None:
         self.file = file
         needed = file.kernels if kernels is None else kernels
-        self._library = library or core_library(tuple(needed), compiler=compiler, level=level)
+        self._library = library or core_library(tuple(needed), compiler=compiler, level=level, weights=weights)
         self._data, self._arena = _Guarded(len(file.data)), _Guarded(file.arena_bytes)
         self._data.bytes[:] = np.frombuffer(file.data, np.uint8)
         self._state = _Guarded(file.state_bytes)
@@ -161,6 +165,23 @@ class CoreEngine:
         """Calls a function of the core by its name without the prefix, on the model, and returns its status."""
         return int(self._library[f"kibi_model_{function}"](ctypes.byref(self._model), *arguments))
 
+    def write_weights(self, offset: int, data: bytes, *, waits: bool = True) -> tuple[int, int]:
+        """Writes bytes of the file in memory, of a core with `weights`; between two calls that compute.
+
+        Args:
+            offset: of the first byte in the file.
+            data: new bytes of constants.
+            waits: True: the inference that was begun must not see them; False: they are written at once.
+
+        Returns:
+            The status; and where it is `PAUSED`, because the bytes must wait, after how many steps they are written.
+        """
+        given, until = ctypes.create_string_buffer(data, len(data)), ctypes.c_uint32()
+        told = ctypes.byref(until) if waits else None
+        place, count = ctypes.c_uint32(offset), ctypes.c_uint32(len(data))
+        status = int(self._library["kibi_weights_write"](ctypes.byref(self._model), place, given, count, told))
+        return status, int(until.value)
+
     def _in_slices(self, steps: int) -> bool:
         status = PAUSED
         while status == PAUSED:
@@ -197,28 +218,57 @@ class CoreEngine:
 
 @cache
 def core_library(
-    kernels: tuple[str, ...], *, compiler: str = "zig", level: str = "2", parts: frozenset[str] | None = None
+    kernels: tuple[str, ...],
+    *,
+    compiler: str = "zig",
+    level: str = "2",
+    parts: frozenset[str] | None = None,
+    weights: bool = False,
+    sanitize: bool = False,
 ) -> ctypes.CDLL:
     """Returns a core with these kernels, built for this machine.
+
+    Args:
+        kernels: their names.
+        compiler: as of `build_shared`.
+        level: as there.
+        parts: of the kernels that are needed; None: all.
+        weights: True for one whose models' weights can be written.
+        sanitize: as of `build_shared`.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
     """
     with tempfile.TemporaryDirectory() as folder:
-        sources = written_core(kernels, target("host"), Path(folder), parts)
-        return load_shared(sources, compiler=compiler, level=level, includes=[Path(folder)])
+        sources = written_core(kernels, target("host"), Path(folder), parts, weights=weights)
+        includes = [Path(folder)]
+        return load_library(build_shared(sources, compiler=compiler, level=level, includes=includes, sanitize=sanitize))
 
 
 def written_core(
-    kernels: Sequence[str], core_target: Target, folder: Path, parts: frozenset[str] | None = None
+    kernels: Sequence[str],
+    core_target: Target,
+    folder: Path,
+    parts: frozenset[str] | None = None,
+    *,
+    weights: bool = False,
 ) -> list[Path]:
-    """Writes a core's files into a folder, and returns the C files: with these parts of the kernels, or with all of them."""
+    """Writes a core's files into a folder, and returns the C files.
+
+    Args:
+        kernels: names of its kernels.
+        core_target: the processor.
+        folder: where the files are written.
+        parts: of the kernels that are needed; None: all.
+        weights: True for a core whose models' weights can be written: as if all files were compiled with KIBI_CORE_WEIGHTS=1.
+    """
     without = frozenset() if parts is None else parts_of(kernels) - parts
     sources = []
     for name, text in core_texts(kernels, core_target, without).items():
         path = folder / name.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.text, encoding="utf-8", newline="\n")
+        content = text.text.replace(_NO_WEIGHTS, _WEIGHTS) if weights else text.text
+        path.write_text(content, encoding="utf-8", newline="\n")
         sources += [path] if path.suffix == ".c" else []
     return sources
 

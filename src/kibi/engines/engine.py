@@ -47,7 +47,10 @@ MORE_INPUT = 1
 """The status of `invoke` if an operator ended the inference early, so that there are no outputs."""
 LIMIT_REACHED = -6
 """The status of `invoke` if a loop took more iterations than `KIBI_WHILE_LIMIT`."""
+DIRTY = 3
+"""The status of an inference that read weights before and after they were written."""
 STATUS = {
+    DIRTY: "weights were written in the middle of the inference",
     -1: "a pointer is null",
     -2: "the arena is too small",
     -3: "the arena is misaligned",

@@ -11,6 +11,7 @@
 
 /* What functions return: zero, or what was wrong; above zero there is nothing wrong. */
 typedef enum {
+    KIBI_DIRTY = 3, /* an inference has ended that read weights before and after they were written: its outputs are of no use */
     KIBI_PAUSED = 2, /* a slice of an inference has run, and further ones are left */
     KIBI_NEED_MORE_INPUT = 1, /* no outputs this time: an operator waits for the inputs of further inferences */
     KIBI_OK = 0,
@@ -41,7 +42,7 @@ typedef enum {
     KIBI_ERROR_PINNED = -37,         /* a pinned block neither moves nor is freed */
     KIBI_ERROR_NOT_ONE_BY_ONE = -38, /* a linear arena frees no single block */
     KIBI_ERROR_SCOPE = -39,          /* a scope ended before one that was opened inside it */
-    KIBI_ERROR_ACCESS = -40,         /* those bytes are not the tensor's */
+    KIBI_ERROR_ACCESS = -40,         /* those bytes are not the tensor's, or no weights that can be written so */
     KIBI_ERROR_READ_ONLY = -41,      /* the tensor cannot be written */
     KIBI_ERROR_FREED = -42,          /* the tensor has no bytes: they were freed, or never allocated */
     KIBI_ERROR_INDIRECT = -43,       /* the tensor's rows are not in one piece that has an address */

@@ -78,6 +78,9 @@ kibi_status kibi_refused(kibi_status status)
     case KIBI_ERROR_NO_MODEL:
         KIBI_ERROR(NoModel, 0xAEBD6757u);
         break;
+    case KIBI_ERROR_ACCESS:
+        KIBI_ERROR(InvalidMemoryAccess, 0x6EF4A429u);
+        break;
     default:
         KIBI_ERROR(OutOfSequence, 0xECB5048Bu);
         break;
@@ -122,12 +125,17 @@ kibi_status kibi_ready(const kibi_model *model)
 /* What the end of an inference means for the caller. */
 static kibi_status ended_as(int ended)
 {
-    if (ended == KIBI_ENDED_WAITS) {
+    const int how = ended & ~KIBI_TAGS;
+    if (how == KIBI_ENDED_WAITS) {
         KIBI_EVENT(MoreInputNeeded, 0x929C4799u);
         return KIBI_NEED_MORE_INPUT;
     }
-    if (ended == KIBI_ENDED_AT_LIMIT) {
+    if (how == KIBI_ENDED_AT_LIMIT) {
         return kibi_refused(KIBI_ERROR_LIMIT);
+    }
+    if (KIBI_CORE_WEIGHTS && ended == KIBI_TAGS) {
+        KIBI_EVENT(InferenceMixed, 0x6A88703Bu);
+        return KIBI_DIRTY;
     }
     KIBI_EVENT(InferenceEnded, 0x5E804AC0u);
     return KIBI_OK;
@@ -333,8 +341,9 @@ kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
     if (ended == KIBI_ENDED_PAUSED) {
         return KIBI_PAUSED;
     }
+    const int tags = model->ended & KIBI_TAGS;
     kibi_model_rewind(model);
-    return ended_as(ended);
+    return ended_as(ended | tags);
 }
 
 /* The node of the next run. */
@@ -352,7 +361,7 @@ static int row_is_first(const kibi_model *model)
 
 int kibi_model_expected_input(kibi_model *model)
 {
-    if (kibi_ready(model) != KIBI_OK || !streams(model) || model->ended != KIBI_ENDED_DONE) {
+    if (kibi_ready(model) != KIBI_OK || !streams(model) || (model->ended & ~KIBI_TAGS) != KIBI_ENDED_DONE) {
         return -1;
     }
     if (KIBI_CORE_LEASE != 0 && !row_is_first(model) && !kibi_lease_begins(model)) {
@@ -363,7 +372,7 @@ int kibi_model_expected_input(kibi_model *model)
     if (ended == KIBI_ENDED_NEEDS_ROW) {
         return (int)next_node(model);
     }
-    model->ended = ended;
+    model->ended = ended | (model->ended & KIBI_TAGS);
     return -1;
 }
 
@@ -381,7 +390,7 @@ kibi_status kibi_model_push_row(kibi_model *model, unsigned input, const void *r
     }
     KIBI_EVENT(RowReceived, 0xC63A22A4u);
     const int ended = kibi_run_model(model, row, UINT32_MAX);
-    model->ended = ended == KIBI_ENDED_NEEDS_ROW ? KIBI_ENDED_DONE : ended;
+    model->ended = (ended == KIBI_ENDED_NEEDS_ROW ? KIBI_ENDED_DONE : ended) | (model->ended & KIBI_TAGS);
     return KIBI_OK;
 }
 

@@ -9,6 +9,12 @@
 extern "C" {
 #endif
 
+/* 1: weights may be written while inference runs, see kibi_weights.h; 0: no byte of code. All files of a core are compiled with the
+ * same. */
+#ifndef KIBI_CORE_WEIGHTS
+#define KIBI_CORE_WEIGHTS 0
+#endif
+
 /* What some kernels are given besides. */
 typedef struct {
     void *const *outputs; /* the first row of each output */
@@ -53,7 +59,7 @@ typedef struct {
     const void *row;         /* that the caller pushed; NULL: none */
     uint32_t budget;         /* so many steps may run */
     kibi_position place;     /* the next step */
-    int32_t ended;           /* not 0: an operator ended the inference */
+    int32_t ended;           /* not 0: an operator ended the inference, or weights were written in it */
     uint32_t sequence;       /* of the newest checkpoint; 0: it is not known */
 } kibi_model;
 

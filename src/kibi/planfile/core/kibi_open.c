@@ -22,7 +22,11 @@ enum {
 int kibi_is_inside(const kibi_checker *c, uint32_t offset, uint32_t count, uint32_t size)
 {
     const uint32_t unit = size < 4u ? size : 4u;
-    return (offset & (unit - 1u)) == 0 && offset <= c->end && (uint64_t)count * size <= c->end - offset;
+    const int is_inside = (offset & (unit - 1u)) == 0 && offset <= c->end && (uint64_t)count * size <= c->end - offset;
+    if (KIBI_WRITTEN(c) != NULL && is_inside) {
+        kibi_use(c, offset, count * size, c->written->part);
+    }
+    return is_inside;
 }
 
 static const void *at(const kibi_checker *c, uint32_t offset)
@@ -73,11 +77,22 @@ static KIBI_NOINLINE int are_there(const kibi_checker *c, uint32_t memory, uint3
 static int hold(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t mark)
 {
     const uint8_t *marks = c->marks + offset;
+    if (KIBI_WRITTEN(c) != NULL) {
+        return 1;
+    }
     while (bytes != 0 && *marks == mark) {
         ++marks;
         --bytes;
     }
     return bytes == 0;
+}
+
+/* Notes what a part of the arena holds. */
+static void note(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t mark)
+{
+    if (KIBI_WRITTEN(c) == NULL) {
+        memset(c->marks + offset, mark, bytes);
+    }
 }
 
 /* A step of a run, as the check sees it. */
@@ -101,7 +116,7 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
     if (step->scratch != NOTHING_YET && number != 0 && !hold(c, node->scratch, node->scratch_bytes, KEPT)) {
         return 0;
     }
-    memset(c->marks + node->scratch, step->scratch, node->scratch_bytes); /* so no input is in it */
+    note(c, node->scratch, node->scratch_bytes, step->scratch); /* so no input is in it */
     for (uint32_t k = 0; k < inputs + node->output_count; ++k, ++group) {
         uint32_t nulls = 0;
         for (const uint32_t end = index + group->count; index < end; ++index) {
@@ -129,6 +144,9 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
             if (KIBI_USES_TABLE_OUTPUT) {
                 given += k < reads ? group->bytes : 0;
             }
+            if (KIBI_WRITTEN(c) != NULL && memory == KIBI_MEMORY_FILE) {
+                kibi_use(c, offset, group->bytes, KIBI_PART_CONSTANT);
+            }
             if (memory != KIBI_MEMORY_ARENA) {
                 continue;
             }
@@ -139,7 +157,7 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
             } else if (offset < node->scratch + node->scratch_bytes && node->scratch < offset + group->bytes) {
                 return 0;
             } else if (writes) {
-                memset(c->marks + offset, ELEMENTS, group->bytes);
+                note(c, offset, group->bytes, ELEMENTS);
             }
         }
         if (KIBI_CORE_NULLS && (group->flags & KIBI_BYTES_REACHES) != 0 && nulls == group->count) {
@@ -168,7 +186,7 @@ static int ends_are_right(const kibi_checker *c, int are_outputs)
             return 0;
         }
         if (!are_outputs) {
-            memset(c->marks + place, ELEMENTS, bytes);
+            note(c, place, bytes, ELEMENTS);
         }
     }
     return 1;
@@ -182,7 +200,10 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
     const uint8_t *const end = c->file + graph->runs_end;
     uint32_t next = 0;
     checked_step step;
-    memset(c->marks, NOTHING_YET, graph->arena_bytes);
+    if (KIBI_WRITTEN(c) != NULL && c->written->end == 0) { /* new constants change no step */
+        return 1;
+    }
+    note(c, 0, graph->arena_bytes, NOTHING_YET);
     if (!ends_are_right(c, 0)) {
         return 0;
     }
@@ -198,7 +219,9 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
             (KIBI_CORE_STREAMS && (step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (head & KIBI_MANY) != 0)) {
             return 0;
         }
-        if (step.scratch != NOTHING_YET) {
+        if (KIBI_WRITTEN(c) != NULL) {
+            kibi_use_run(c, &step.run, (uint32_t)(at_run - c->file) - graph->runs);
+        } else if (step.scratch != NOTHING_YET) {
             if (step.run.first != next) {
                 return 0;
             }
@@ -208,9 +231,12 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
             if (!step_is_right(c, &step)) {
                 return 0;
             }
+            if (KIBI_WRITTEN(c) != NULL) {
+                kibi_use_step(c, (uint32_t)(at_run - c->file) - graph->runs, step.further, step.scratch != NOTHING_YET);
+            }
         }
     }
-    return ends_are_right(c, 1) && (followed == NULL || next == followed->steps);
+    return ends_are_right(c, 1) && (followed == NULL || KIBI_WRITTEN(c) != NULL || next == followed->steps);
 }
 
 /* Whether the graphs that a kernel runs come after the one that it is in, so that none runs itself, and fit into its scratch, with
@@ -279,6 +305,9 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
         return 0;
     }
     const int runs_graphs = KIBI_CORE_GRAPHS && kernel->first_subgraph < kernel->words;
+    if (KIBI_WRITTEN(c) != NULL) {
+        c->written->part = KIBI_PART_CONSTANT; /* contracts look at nothing else of the file */
+    }
     return pointers + (runs_graphs ? KIBI_GRAPH_SLOTS : 0u) <= c->header->most_slots &&
            runs_graphs == ((node->flags & KIBI_KIND_CONTROLS) != 0) &&
            kibi_contract_holds(c, node, c->contracts[kernel - c->kernels->kernels]) &&
@@ -306,12 +335,13 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
         return 0;
     }
     for (uint32_t number = 0; number < graph->node_count; ++number) {
-        if (!node_is_right(c, number)) {
+        if (!node_is_right(c, number) ||
+            (KIBI_WRITTEN(c) != NULL && kibi_node_reads(c, &nodes[number]) && !runs_are_right(c, &nodes[number]))) {
             return 0;
         }
     }
     for (uint32_t number = 0; number < graph->node_count; ++number) {
-        if ((nodes[number].flags & KIBI_KIND_COUNTS) != 0 && !runs_are_right(c, &nodes[number])) {
+        if ((nodes[number].flags & KIBI_KIND_COUNTS) != 0 && KIBI_WRITTEN(c) == NULL && !runs_are_right(c, &nodes[number])) {
             return 0;
         }
     }
@@ -335,6 +365,9 @@ static int ports_are_right(const kibi_checker *c)
             if (bytes > INT32_MAX) {
                 return 0;
             }
+        }
+        if (KIBI_WRITTEN(c) != NULL && port->memory == KIBI_MEMORY_FILE) { /* the caller reads it after the last step */
+            kibi_use(c, port->place, port->bytes, KIBI_PART_FIXED);
         }
         /* Rows arrive in all inputs or in none, and in no output. */
         const int is_row = KIBI_CORE_STREAMS && is_input && port->memory == KIBI_MEMORY_NULL;
@@ -389,7 +422,8 @@ static int file_is_right(kibi_checker *c)
         }
     }
     return c->file[c->end - 1u] == 0 &&
-           kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u, c->work);
+           (KIBI_WRITTEN(c) != NULL ||
+            kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u, c->work));
 }
 
 static int all_is_right(kibi_checker *c)
@@ -409,8 +443,19 @@ static int all_is_right(kibi_checker *c)
     return 1;
 }
 
+#if KIBI_CORE_WEIGHTS
 kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels,
                             void *arena, size_t arena_bytes)
+{
+    return kibi_open_checked(model, file, bytes, kernels, arena, arena_bytes, NULL);
+}
+
+kibi_status kibi_open_checked(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels, void *arena,
+                              size_t arena_bytes, kibi_written *written)
+#else
+kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels,
+                            void *arena, size_t arena_bytes)
+#endif
 {
     if (file == NULL || kernels == NULL || kernels->contracts == NULL) { /* kibi_model_open_trusted looks at the rest */
         return kibi_refused(KIBI_ERROR_NULL);
@@ -420,6 +465,9 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     c.header = (const kibi_file_header *)file;
     c.kernels = kernels->kernels;
     c.contracts = kernels->contracts;
+#if KIBI_CORE_WEIGHTS
+    c.written = written;
+#endif
     kibi_model_close(model);
     if (!kibi_is_file(file, bytes) || !file_is_right(&c)) {
         return kibi_refused(KIBI_ERROR_FILE);
@@ -430,7 +478,7 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
         return status;
     }
     c.marks = model->arena;
-    if (KIBI_CORE_LEASE != 0) { /* the arena is used: whoever had it notices */
+    if (KIBI_CORE_LEASE != 0 && KIBI_WRITTEN(&c) == NULL) { /* the arena is used: whoever had it notices */
         memset(arena, 0, KIBI_LEAD_BYTES(c.header));
     }
     if (!all_is_right(&c)) {

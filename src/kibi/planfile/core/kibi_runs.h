@@ -33,6 +33,11 @@ enum {
     KIBI_ENDED_NEEDS_ROW = 4
 };
 
+/* Added to what ended an inference: it read bytes before they were written, and it reads bytes after they were written. */
+#define KIBI_TAG_OLD 16
+#define KIBI_TAG_NEW 32
+#define KIBI_TAGS (KIBI_CORE_WEIGHTS * (KIBI_TAG_OLD | KIBI_TAG_NEW))
+
 KIBI_INLINE const void *kibi_at(const kibi_model *model, uint32_t offset)
 {
     return model->file + offset;

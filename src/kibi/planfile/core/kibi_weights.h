@@ -1,0 +1,31 @@
+/* Writes weights of a plan file that is in memory which can be written byte by byte, such as RAM or FRAM. */
+#ifndef KIBI_WEIGHTS_H
+#define KIBI_WEIGHTS_H
+
+#include "kibi_core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if KIBI_CORE_WEIGHTS
+/* Exchanges `count` bytes of the model's file from byte `offset` on with `bytes`, which have the old ones then; between two calls that
+ * compute, also in the middle of an inference.
+ *
+ * until: not NULL: the inference must not see the new bytes. Where a step of it will read some of them, nothing is written, and
+ * KIBI_PAUSED is returned: `*until` is after how many steps of the inference, as kibi_model_run_for counts them, the same call
+ * writes; a row that is pushed counts as a step. NULL: the bytes are written at once, and if the inference has read bytes before they
+ * were written, and reads bytes after they were written, of this call or of several, it ends with KIBI_DIRTY in place of KIBI_OK:
+ * the outputs are there, but belong to neither the old weights nor the new ones.
+ *
+ * All of the bytes must belong to constants that kernels compute with, and the file must be one that kibi_model_open takes with the
+ * new ones: KIBI_ERROR_ACCESS, and nothing is written. KIBI_ERROR_KERNEL: the model was opened with other kernels than
+ * kibi_core_kernels. The file's SHA-256 stays that of the old bytes. */
+kibi_status kibi_weights_write(kibi_model *model, uint32_t offset, void *bytes, uint32_t count, uint32_t *until);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
