@@ -14,7 +14,7 @@ from kibi.planfile.in_numpy.contracts import Shape, holds
 from kibi.planfile.in_numpy.program import programs_of
 from kibi.planfile.in_numpy.registry import names
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, NODE
+from kibi.planfile.records import GRAPH, NODE, PORT
 from kibi.planfile.run_reader import runs_of
 from kibi.planfile.runs import WIDTHS
 from kibi.planfile.writer import plan_file
@@ -185,4 +185,16 @@ def test_order_of_more_steps_than_there_are_is_refused() -> None:
     run = next(each for each in runs_of(file, record, nodes) if each.steps > 1)
     data[run.offset - 1] = 255  # how many steps it has
     with pytest.raises(PlanError, match="a run has no steps, or more than its node has"):
+        NumpyPlanEngine(PlanFile(with_digest(data))).run(seeded_inputs(graph, 0))
+
+
+@pytest.mark.parametrize("row_bytes", [0, 5, 1 << 20])
+def test_input_whose_rows_do_not_fill_it_is_refused(row_bytes: int) -> None:
+    """A row of no bytes, one that does not divide the input, and one that is larger than all of it."""
+    graph = graph_of(OPERATOR_MODELS["FLOOR_MOD"](Seeded(1)))
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph))))
+    place = file.header["ports"] + PORT.offsets["row_bytes"]
+    data = bytearray(file.data)
+    data[place : place + 4] = row_bytes.to_bytes(4, "little")
+    with pytest.raises(PlanError, match="another size than its rows"):
         NumpyPlanEngine(PlanFile(with_digest(data))).run(seeded_inputs(graph, 0))

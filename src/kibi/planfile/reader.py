@@ -212,7 +212,7 @@ class PlanFile:
             port["bytes"] // max(port["row_bytes"], 1),
             port["memory"] - Memory.EXTERNAL if Memory.EXTERNAL <= port["memory"] < Memory.NULL else None,
         )
-        if one.size_bytes != port["bytes"]:
+        if not one.size_bytes == port["bytes"] == one.rows * port["row_bytes"]:
             raise PlanError(f"{role} {number} of the plan file has another size than its rows. {_REMEDY}")
         return one
 
