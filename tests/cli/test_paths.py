@@ -22,7 +22,9 @@ GIVEN = {
     "inspect": [MODEL], "plan": [MODEL], "place": [MODEL], "run": [MODEL, "--input", PICTURE],
     "core": [MODEL, "--output", "never-written"], "eager": ["--output", "never-written"],
     "compile": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],
-    "events": [MODEL], "demo": [],
+    "events": [MODEL], "demo": [], "keygen": ["--output", "never-written"],
+    "sign": [MODEL, "--key", "never-read", "--model", "m", "--counter", "1", "--output", "never-written"],
+    "update": [MODEL, MODEL, "--key", "never-read", "--output", "never-written"],
 }  # fmt: skip
 """What each verb takes at the least."""
 
