@@ -20,8 +20,8 @@ ModelInstalled = declare_event(
     "ModelInstalled", "an update is complete: the new model is opened from the next start on"
 )
 ModelConfirmed = declare_event("ModelConfirmed", "the application says that the active model works")
-ModelRolledBack = declare_event(
-    "ModelRolledBack", "the other slot's model is active: the newer one failed, or is damaged"
+UpdateRolledBack = declare_event(
+    "UpdateRolledBack", "the other slot's model is active: the newer one failed, or is damaged"
 )
 
 NullPointer = declare_error("NullPointer", "a pointer is null")
@@ -45,7 +45,7 @@ StorageFailed = declare_error(
 PackageRefused = declare_error("PackageRefused", "the bytes are no update package of this version, are cut, or changed")
 SignatureRefused = declare_error("SignatureRefused", "nobody whom the device trusts has signed an update package")
 OtherDevice = declare_error("OtherDevice", "an update package is for another model, target, or format of plan files")
-OlderVersion = declare_error("OlderVersion", "an update package's version is not above the one that the device has")
+VersionTooOld = declare_error("VersionTooOld", "an update package's version is not above the one that the device has")
 OtherBase = declare_error("OtherBase", "an update package changes another file than the one that the device has")
 SlotTooSmall = declare_error("SlotTooSmall", "an update's model needs a larger slot, arena or memory of variables")
 NoModel = declare_error("NoModel", "no slot has a whole model")
@@ -60,7 +60,7 @@ EVENTS = (
     CheckpointRead,
     ModelInstalled,
     ModelConfirmed,
-    ModelRolledBack,
+    UpdateRolledBack,
 )
 """The events of C that are no errors."""
 ERRORS = {
@@ -79,7 +79,7 @@ ERRORS = {
     "KIBI_ERROR_PACKAGE": PackageRefused,
     "KIBI_ERROR_SIGNATURE": SignatureRefused,
     "KIBI_ERROR_OTHER_DEVICE": OtherDevice,
-    "KIBI_ERROR_OLDER": OlderVersion,
+    "KIBI_ERROR_OLDER": VersionTooOld,
     "KIBI_ERROR_BASE": OtherBase,
     "KIBI_ERROR_SPACE": SlotTooSmall,
     "KIBI_ERROR_NO_MODEL": NoModel,

@@ -67,7 +67,7 @@ kibi_status kibi_refused(kibi_status status)
         KIBI_ERROR(OtherDevice, 0xFD5BF1C3u);
         break;
     case KIBI_ERROR_OLDER:
-        KIBI_ERROR(OlderVersion, 0x6AA1AF8Bu);
+        KIBI_ERROR(VersionTooOld, 0x3B0C8518u);
         break;
     case KIBI_ERROR_BASE:
         KIBI_ERROR(OtherBase, 0xD83B6768u);

@@ -90,7 +90,7 @@ kibi_status kibi_update_boot(const kibi_store *store, kibi_boot *boot)
     }
     const int is_other = slot != journal->active;
     if (is_other) {
-        KIBI_EVENT(ModelRolledBack, 0xC36305D7u);
+        KIBI_EVENT(UpdateRolledBack, 0xEEC41C55u);
         journal->active = (uint8_t)slot;
         journal->trial = 0;
         journal->package = 0;
