@@ -24,7 +24,7 @@ from kibi.planfile.like import layout_of, written_like
 from kibi.planfile.writer import written_file
 from kibi.planner import validate
 from kibi.targets import target
-from kibi.toolchain import build_image, build_program
+from kibi.toolchain import Image, build_image, build_program
 from kibi.update.delta import decode, encode
 from tests.docs.documents import DOCS
 from tests.support import zoo
@@ -33,10 +33,12 @@ from tests.support.amount import amount
 _HERE = Path(__file__).parent
 _MUTANTS = amount(20_000, 1_000_000)
 _OPTIONS = "abort_on_error=0:halt_on_error=1:detect_leaks=0"
+_COMPARED = 8
+"""Python decodes one of so many mutants."""
 _REFUSED, _INCOMPLETE = -18, 1
 _MOST_BYTES = 256
 """Of RAM for a decoder."""
-_MOST_CODE = 1600
+_MOST_CODE = 1160
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
@@ -112,7 +114,7 @@ def _pair(seed: int) -> tuple[bytes, bytes]:
         rng.shuffle(order)
     old = b"".join(before for before, _ in parts)
     new = b"".join(parts[k][1] for k in order if rng.random() < 0.95)
-    return old, new
+    return old, new[: len(new) // 4 * 4]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -126,16 +128,22 @@ def test_new_file_comes_back(seed: int, block_bytes: int) -> None:
         assert _in_c(old, [(payload, len(new), block_bytes)], most) == [(0, new)]
 
 
-@pytest.mark.parametrize("count", [0, 1, 4, 255, 256, 257, 5000])
+@pytest.mark.parametrize("count", [0, 4, 256, 260, 5000])
 def test_equal_empty_and_new_files(count: int) -> None:
     """Nothing changes, or nothing is there, or all of it is new."""
     data = random.Random(1).randbytes(count)
     same = encode(data, data)
-    assert len(same) <= 4 * (count // 4096 + 1)
+    assert len(same) <= 8 * (count // 4096 + 1)
     for old, new in ((data, data), (b"", data), (data, b""), (data, data * 3), (data * 3, data)):
         payload = encode(old, new)
         assert decode(payload, old, len(new)) == new
-        assert len(payload) <= len(new) + 8 * (len(new) // 4096 + 1)
+        assert len(payload) <= len(new) * 1.16 + 8
+
+
+def test_a_new_file_has_words() -> None:
+    """Plan files have a multiple of 4 bytes; others have no delta, and the error says so."""
+    with pytest.raises(ValueError, match="multiple of 4 bytes"):
+        encode(b"", b"12345")
 
 
 def test_fine_tuned_weights_take_few_bits() -> None:
@@ -147,7 +155,7 @@ def test_fine_tuned_weights_take_few_bits() -> None:
 
 
 def test_biases_among_weights_and_sums_of_pairs_take_few_bits() -> None:
-    """A pattern stores biases apart from 16-bit weights; two numbers stand for a sum of two."""
+    """A pattern codes biases apart from 16-bit weights; two numbers stand for a sum of two."""
     rng = random.Random(4)
     words: tuple[list[int], list[int]] = ([], [])
     for _ in range(64):
@@ -184,42 +192,80 @@ def _mutants(payload: bytes, rng: random.Random, count: int) -> list[bytes]:
 
 @pytest.mark.timeout(3000)
 def test_mutants_do_no_harm_and_have_pythons_verdict() -> None:
-    """Under sanitizers: each is refused, or makes what Python makes of it."""
+    """Under sanitizers: each is refused, or makes a file; where Python decodes one, too, it makes the same."""
     rng, counts = random.Random(7), {_REFUSED: 0, _INCOMPLETE: 0, 0: 0}
-    pairs = [_pair(seed) for seed in range(1, 60)]
-    kept = [(old, new) for old, new in pairs if 40 < len(new) < 4000][:20]
+    pairs = [_pair(seed) for seed in range(1, 90)]
+    kept = [(old, new) for old, new in pairs if 40 < len(new) < 2000][:20]
     for old, new in kept:
         payload = encode(old, new, 512)
         made = [(each, len(new), 512) for each in _mutants(payload, rng, _MUTANTS // len(kept))]
-        for (each, _, _), (status, file) in zip(made, _in_c(old, made, 300), strict=True):
+        for number, ((each, _, _), (status, file)) in enumerate(zip(made, _in_c(old, made, 300), strict=True)):
             counts[status] += 1
-            assert _in_python(old, each, len(new), 512) == (file if status == 0 else None)
+            if number % _COMPARED == 0:
+                assert _in_python(old, each, len(new), 512) == (file if status == 0 else None)
     assert min(counts.values()) > _MUTANTS // 200, counts
+
+
+_PROBE = """\
+#include "kibi_delta.h"
+uint32_t delta_bytes(void);
+uint32_t delta_bytes(void) { return sizeof(kibi_delta); }
+int run(const uint8_t *base, const uint8_t *payload, uint8_t *made, const uint32_t *bytes);
+int run(const uint8_t *base, const uint8_t *payload, uint8_t *made, const uint32_t *bytes)
+{
+    uint32_t used = bytes[1], room = bytes[2];
+    kibi_delta delta;
+    kibi_delta_begin(&delta, base, bytes[0], bytes[2], 4096, 0);
+    return kibi_delta_make(&delta, &payload, &used, &made, &room) != KIBI_OK || used != 0 || room != 0;
+}
+"""
+
+
+def _probe(folder: Path) -> Image:
+    """The decoder for a Cortex-M4."""
+    written_core(["kibi_add_s8"], kibi.target("cortex-m4"), folder)
+    probe = folder / "probe.c"
+    probe.write_text(_PROBE)
+    return build_image(
+        [folder / "kibi_delta.c", probe], kibi.target("cortex-m4"), entries=["delta_bytes", "run"],
+        compiler="zig", level="s", includes=[folder],
+    )  # fmt: skip
 
 
 def test_decoder_is_small(tmp_path: Path) -> None:
     """Its state and its code on a Cortex-M4."""
-    written_core(["kibi_add_s8"], kibi.target("cortex-m4"), tmp_path)
-    probe = tmp_path / "probe.c"
-    probe.write_text(
-        '#include "kibi_delta.h"\nuint32_t delta_bytes(void);\nuint32_t delta_bytes(void) { return sizeof(kibi_delta); }\n'
+    image = _probe(tmp_path)
+    code = sum(
+        end - first for first, end, name in image.functions if "mem" not in name and name not in {"delta_bytes", "run"}
     )
-    image = build_image(
-        [tmp_path / "kibi_delta.c", probe], kibi.target("cortex-m4"),
-        entries=["kibi_delta_begin", "kibi_delta_make", "delta_bytes"], compiler="zig", level="s", includes=[tmp_path],
-    )  # fmt: skip
-    code = sum(end - first for first, end, name in image.functions if "mem" not in name and name != "delta_bytes")
-    assert Core(image, kibi.target("cortex-m4")).call("delta_bytes").value <= _MOST_BYTES
+    found = Core(image, kibi.target("cortex-m4")).call("delta_bytes").value
+    assert found <= _MOST_BYTES
+    assert f"has {found} bytes of RAM (`kibi_delta.h`)" in (DOCS / "field-updates.md").read_text("utf-8")
     assert code <= _MOST_CODE, code
 
 
-_ROW = re.compile(r"^\| (-2[^|]*) \| ([\d,]+) \|$", re.MULTILINE)
+def _instructions(old: bytes, payload: bytes, new: bytes, folder: Path) -> int:
+    """What decoding takes on a Cortex-M4, to three places."""
+    core = Core(_probe(folder), kibi.target("cortex-m4"))
+    sizes = struct.pack("<III", len(old), len(payload), len(new))
+    blocks = [
+        core.allocate(name, max(len(each), 4)) for name, each in zip("opns", (old, payload, new, sizes), strict=True)
+    ]
+    for block, data in zip(blocks, (old, payload, b"", sizes), strict=True):
+        core.write(block, data)
+    done = core.call("run", *blocks)
+    assert done.value == 0
+    assert core.read(blocks[2], len(new)) == new
+    return round(done.instructions, 3 - len(str(done.instructions)))
+
+
+_ROW = re.compile(r"^\| (-2[^|]*) \| ([\d,]+) \| ([\d,]+) \|$", re.MULTILINE)
 
 
 @zoo.requires_zoo
-def test_deltas_of_key_words_are_those_of_the_page() -> None:
+def test_deltas_of_key_words_are_those_of_the_page(tmp_path: Path) -> None:
     """Weights of the model change in 30 of 100 cases; the layout stays."""
-    told = {row[1]: row[2] for row in _ROW.finditer((DOCS / "field-updates.md").read_text("utf-8"))}
+    told = {row[1]: (row[2], row[3]) for row in _ROW.finditer((DOCS / "field-updates.md").read_text("utf-8"))}
     graph = kibi.load(zoo.catalog()["mlperf_kws_int8"].path)
     simplified = simplify(graph)
     planned = validate(simplified.graph, kibi.plan(simplified.graph, target="cortex-m4"))
@@ -237,5 +283,6 @@ def test_deltas_of_key_words_are_those_of_the_page() -> None:
             tensors[index] = replace(tensors[index], data=np.clip(data + moved, -127, 127).astype(np.int8))
         made = written_like(replace(graph, tensors=tuple(tensors)), layout)
         assert made.departures == ()
-        found[name] = f"{len(encode(file.data, made.data)):,}"
+        payload = encode(file.data, made.data)
+        found[name] = (f"{len(payload):,}", f"{_instructions(file.data, payload, made.data, tmp_path):,}")
     assert found == told

@@ -1,121 +1,100 @@
-"""The form of a delta: commands, and Rice codes of differences.
+"""The payload of a delta: blocks, commands, kinds of words, and the sets of numbers. `kibi_delta.c` reads the same.
 
-A payload is a sequence of blocks. Each makes `block_bytes` of the new file, the last one the rest. A block is a sequence of
-commands. A command begins at a byte, with a number that says how many bytes it makes, what it does, and whether its place in the
-older file moves. Numbers are stored in groups of 7 bits, the lowest group first; the highest bit of a byte says that more follow.
+A payload makes the new file block by block, from the first byte to the last. A block of the payload is the output of a range coder
+for bits (G. N. N. Martin, "Range encoding: an algorithm for removing redundancy from a digitised message", 1979): an interval is
+divided again and again by the probabilities of bits, and grows by a byte of the payload whenever its 32-bit `range` is below 2^24.
+A block begins with `range` 1, so its first bit reads three bytes. Blocks share nothing.
 
-Differences are stored for the elements of a command in order: how many stay the same, then the difference of the next one, and so
-on. Both are Rice codes: a quotient as so many ones and a zero, then the lowest `k` bits of the number, the highest one first. If
-the quotient is the largest that the command allows, its zero is left out.
+**Bits.** Each bit belongs to a pair of counts, of zeros and of ones. Both are 1 where a block begins, and grow by 2 with each bit
+of theirs. Where their sum is above `LIMIT`, both are halved, rounded up. A 0 has the lower `range // (zeros + ones) * zeros`
+values of the interval.
 
-A difference d that is not 0 is the number 2 d - 2 or -2 d - 1. Some kernels fold two sums into one number, such as biases of
-weights that are packed in pairs. Their differences are a multiple of a power of two and a few units more: two numbers, of the
-multiple and of the units.
+**Numbers.** A number n >= 0 is coded as n + 1, which has a highest bit and `size` digits after it. First comes `size`, as so many
+ones and a zero, then the digits, the highest first. No size is above `MOST_SIZE`: the zero after so many ones is left out. Numbers
+belong to sets. A set has pairs of counts: `CLASSES` for the first bit of the size, one for each class; `SIZES` for its other bits,
+the last of them for all further ones; and `DIGITS`, one for each of the lowest digits. Higher digits are zeros or ones with equal
+probability.
+
+**Signs.** 0, -1, 1, -2, 2, ... are the numbers 0, 1, 2, 3, 4, ...
+
+**Commands.** A command begins with a number of the set `COMMAND`: its lowest five bits are a period less 1, the others how many
+words of 32 bits it makes. As many numbers as the period follow. Each is the kind of a word: kinds repeat with the period. Where
+the command makes no words, each is a setting: if its lowest bit is 0, the others say by how many words, with sign, the place in the
+older file moves; else the next five bits are the shift of `SUMS`, and the others their unit.
+
+At the start of a block the place in the older file is that of the block, and shift and unit are 0. Each word moves the place on by
+a word.
+
+**Kinds of words.** Words have elements, the lowest byte first; each element of the new file is the older one plus a change:
+
+- `SAME`: no change, and no number.
+- `BYTES`, `HALVES`: elements of 8 and 16 bits, each change a number of the set `SMALL`.
+- `WORDS`: a change of 32 bits, a number of the set `WORD`.
+- `SUMS`: a change a * 2^shift + b * unit; a is a number of the set `WORD`, and b of the set `REST`.
+- `RAW`: elements of 8 bits that are changes of 0 and not of the older file: numbers of the set `REST`.
+
+**Classes.** The class of a change is the number of groups of 12 bits that the older element has, without those that only repeat its
+sign, and 3 at most. b has class 0, an element of `RAW` class 1. The first number of a command has class 0, the others class 1.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 
-from kibi.errors import PackageError
-
-MOST_LENGTH_BYTES = 3
-"""Of the first number of a command."""
-MOST_MOVE_BYTES = 5
-"""Of the number that says how far its place moves."""
-MOST_PERIOD = 32
-"""Words after which a pattern repeats."""
-UNLIMITED = 15
-"""In place of the largest quotient: there is no largest one."""
-CLASS_BYTES = 3
-"""Of the parameters of a class."""
-UNIT_BYTES = 2
-"""Of those that follow where differences have two parts."""
-MOST_K = 31
-"""Lowest bits of a Rice code."""
-WIDTHS = (1, 2, 4)
-"""Bytes of an element."""
+CLASSES = 4
+SIZES = 10
+DIGITS = 8
+MOST_SIZE = 31
+LIMIT = 250
+PERIOD_BITS = 5
+MOST_PERIOD = 1 << PERIOD_BITS
+CLASS_BITS = 12
+FIRST_RANGE = 1
+LEAST_RANGE = 1 << 24
 
 
-class Command(IntEnum):
-    """What a command makes its bytes from."""
+class Kind(IntEnum):
+    """How a word is made."""
 
-    COPY = 0
-    """Bytes of the older file."""
-    RAW = 1
-    """Bytes that follow."""
-    CHANGE = 2
-    """Elements of the older file, and differences."""
-    PATTERN = 3
-    """The same, with two classes of elements: which words have which class repeats."""
+    SAME = 0
+    BYTES = 1
+    HALVES = 2
+    WORDS = 3
+    SUMS = 4
+    RAW = 5
 
 
-MOVES = 4
-"""In the first number of a command: the place in the older file moves. The bits above count bytes."""
+class Numbers(IntEnum):
+    """Sets of counts."""
+
+    COMMAND = 0
+    SMALL = 1
+    WORD = 2
+    REST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Class:
-    """How the elements of a class are stored.
-
-    Attributes:
-        width: bytes of an element.
-        run: the `k` of the numbers of elements that stay the same, 0 ... 15.
-        value: the `k` of differences, 0 ... 31.
-        limit: the largest quotient of a difference, 0 ... 14; 15: any.
-        shift: all differences, or their first parts, are multiples of 2^shift, 0 ... 31.
-        unit: what the second parts count, 1 ... 255; 0: there are none.
-        rest: the `k` of the second parts, 0 ... 31.
-    """
-
-    width: int
-    run: int = 0
-    value: int = 0
-    limit: int = UNLIMITED
-    shift: int = 0
-    unit: int = 0
-    rest: int = 0
-
-    @property
-    def packed(self) -> bytes:
-        """The bytes of it."""
-        number = WIDTHS.index(self.width) | self.run << 2 | self.value << 6 | self.limit << 11 | self.shift << 15
-        number |= (self.unit > 0) << 20
-        return number.to_bytes(CLASS_BYTES, "little") + (bytes([self.unit, self.rest]) if self.unit else b"")
-
-    @staticmethod
-    def parse(take: Callable[[int], bytes]) -> "Class":
-        """Reads its bytes.
-
-        Args:
-            take: returns the next bytes, so many.
-
-        Raises:
-            PackageError: they have bits that mean nothing.
-        """
-        number = int.from_bytes(take(CLASS_BYTES), "little")
-        has_parts = number >> 20 == 1
-        unit, rest = take(UNIT_BYTES) if has_parts else (0, 0)
-        if number & 3 == len(WIDTHS) or number >> 21 or (has_parts and not unit) or rest > MOST_K:
-            raise PackageError("the delta is damaged: it has differences of a form that does not exist. Get it again.")
-        ks = number >> 2 & 15, number >> 6 & 31, number >> 11 & 15, number >> 15 & 31
-        return Class(WIDTHS[number & 3], *ks, unit, rest)
-
-
-def number_bytes(number: int) -> bytes:
-    """Returns a number in groups of 7 bits."""
-    found = bytearray()
-    while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*found, number])
+PAIRS = CLASSES + SIZES + DIGITS
+"""Of counts, in a set."""
 
 
 def folded(number: int) -> int:
-    """Returns a number with sign as one without: 0, -1, 1, -2, ... are 0, 1, 2, 3, ..."""
-    return 2 * number if number >= 0 else -2 * number - 1
+    """The number without sign of one with: 0, -1, 1, -2, ... are 0, 1, 2, 3, ..."""
+    return number << 1 if number >= 0 else ~number << 1 | 1
 
 
 def unfolded(number: int) -> int:
-    """Returns the number with sign of one without."""
-    return number >> 1 if number % 2 == 0 else -(number >> 1) - 1
+    """The number with sign of one without."""
+    return number >> 1 if number % 2 == 0 else ~(number >> 1)
+
+
+def class_of(element: int, width: int) -> int:
+    """The class of a change.
+
+    Args:
+        element: of the older file, without sign.
+        width: its bytes: 1, 2 or 4.
+    """
+    rest = element if element < 1 << 8 * width - 1 else (1 << 8 * width) - 1 - element
+    found = 0
+    while rest and found < CLASSES - 1:
+        rest >>= CLASS_BITS
+        found += 1
+    return found
