@@ -73,32 +73,42 @@ const kibi_checked_kernels kibi_core_checked_kernels = {NULL, NULL};
 """The table of kernels that the function which writes weights names: their code is not counted."""
 
 
+_CHECKPOINTS = ("kibi_checkpoint.c", "kibi_lives.c", "kibi_newest_slot.c", "kibi_crc32.c")
+
+
 @zoo.requires_zoo
 @pytest.mark.parametrize("compiler", ["gcc", "zig"])
 def test_writing_weights_takes_what_the_page_says(compiler: str, tmp_path: Path) -> None:
-    """Besides all that opens and runs a file; the struct of an open model stays as it is."""
+    """Besides all that opens and runs a file, and besides checkpoints; the struct of an open model stays as it is."""
     if compiler == "gcc":
         check_cross()
     graph = kibi.simplify(kibi.load(zoo.catalog()[_KEY_WORDS].path))
     file = kibi.compile_plan(graph, kibi.plan(graph, target="cortex-m4"))
-    processor, sizes = target("cortex-m4"), []
-    for weights in (False, True):
-        folder = tmp_path / str(weights)
-        names = _SOURCES | ({"kibi_weights.c"} if weights else set())
-        written = written_core(file.kernels, processor, folder, file.parts, weights=weights)
-        table = folder / "no_kernels.c"
-        table.write_text(_NO_KERNELS, encoding="utf-8")
-        sources = [*(each for each in written if each.name in names), *([table] if weights else [])]
-        entries = ["kibi_model_invoke", "kibi_model_open", *(["kibi_weights_write"] if weights else [])]
-        image = build_image(sources, processor, entries=entries, compiler=compiler, level="s", includes=[folder])
-        sizes.append(sum(end - first for first, end, name in image.functions if "mem" not in name))
-    found = sizes[1] - sizes[0]
-    told = re.search(
-        r"take (\d+) bytes of code with gcc and (\d+) with zig", (DOCS / "field-updates.md").read_text("utf-8")
+    plain, saved = (
+        [_bytes_of(file, compiler, tmp_path, weights=weights, saves=saves) for weights in (False, True)]
+        for saves in (False, True)
     )
-    assert told is not None
-    limit = int(told[1 + (compiler == "zig")])
-    assert abs(found - limit) <= limit * (0.05 if compiler == "gcc" else 0), found
+    found = plain[1] - plain[0], saved[1] - saved[0] - (plain[1] - plain[0])
+    page = (DOCS / "field-updates.md").read_text("utf-8")
+    for each, what in zip(found, ("take", "checkpoints take"), strict=True):
+        told = re.search(rf"{what} (\d+) bytes (?:of code )?with gcc and (\d+) with zig", page)
+        assert told is not None
+        limit = int(told[1 + (compiler == "zig")])
+        assert abs(each - limit) <= limit * (0.05 if compiler == "gcc" else 0), found
+
+
+def _bytes_of(file: PlanFile, compiler: str, folder: Path, *, weights: bool, saves: bool) -> int:
+    """Bytes of code of the core for a file that opens and runs it, without kernels; writes its weights; saves inferences."""
+    within = folder / f"{weights}_{saves}"
+    names = {*_SOURCES, *(["kibi_weights.c"] if weights else []), *(_CHECKPOINTS if saves else [])}
+    written = written_core(file.kernels, target("cortex-m4"), within, file.parts, weights=weights)
+    table = within / "no_kernels.c"
+    table.write_text(_NO_KERNELS, encoding="utf-8")
+    sources = [*(each for each in written if each.name in names), *([table] if weights else [])]
+    entries = ["kibi_model_invoke", "kibi_model_open", *(["kibi_weights_write"] if weights else [])]
+    entries += ["kibi_model_checkpoint", "kibi_model_resume"] if saves else []
+    image = build_image(sources, target("cortex-m4"), entries=entries, compiler=compiler, level="s", includes=[within])
+    return sum(end - first for first, end, name in image.functions if "mem" not in name)
 
 
 def _check_told(found: tuple[int, int, int], column: int, compiler: str) -> None:

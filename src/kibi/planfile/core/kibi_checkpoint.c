@@ -6,7 +6,7 @@
 #include "kibi_runs.h"
 
 /* Another number where other bytes are saved than by earlier cores: their checkpoints are refused then. */
-#define FORMAT 2u
+#define FORMAT (2u + KIBI_CORE_WEIGHTS)
 #define DIGEST_BYTES 32u
 
 /* What tells the checkpoints of a file from those of others: a part of its digest. */
@@ -41,24 +41,45 @@ static int move(const kibi_slots *slots, unsigned slot, kibi_slot_head *head, in
     return failed;
 }
 
+/* The tags of an inference, and in the other bits a sum of the file's bytes as they are now: its digest is that of the bytes before any
+ * was written. Two files that differ in one word have different sums. A CRC-32 takes 9 times as long. */
+static uint32_t tags_of(const kibi_model *model)
+{
+    const uint32_t *word = (const uint32_t *)(const void *)model->file;
+    const uint32_t *const end = (const uint32_t *)kibi_at(model, kibi_header_of(model)->file_bytes);
+    uint32_t sum = 0;
+    do {
+        sum = (sum ^ *word) * 2654435761u;
+        sum ^= sum >> 15;
+    } while (++word < end);
+    return (sum & ~(uint32_t)KIBI_TAGS) | (uint32_t)model->ended;
+}
+
 /* Writes or reads all that the inference needs at its place; fills in the head. Not 0 if one of your functions failed. */
-static KIBI_NOINLINE int move_all(const kibi_model *model, const kibi_slots *slots, unsigned slot, kibi_slot_head *head,
-                                  int is_written)
+static KIBI_NOINLINE int move_all(kibi_model *model, const kibi_slots *slots, unsigned slot, kibi_slot_head *head, int is_written)
 {
     const uint32_t state_bytes = KIBI_CORE_STATES ? kibi_header_of(model)->state_bytes : 0;
     kibi_parts parts;
     int failed = 0;
     head->place = kibi_steps_done(model);
+    const uint32_t found = KIBI_CORE_WEIGHTS != 0 && head->place != 0 ? tags_of(model) : 0; /* before that, nothing was read */
+    uint32_t tags = found;
     head->bytes = 0;
     head->crc = 0;
     if (state_bytes != 0) {
         failed = move(slots, slot, head, is_written, model->state, state_bytes);
     }
     kibi_parts_of(&parts, model, 0);
-    for (uint32_t part = 0; part < parts.count && failed == 0; ++part) {
-        if (parts.use[part] == KIBI_TAKEN) {
-            failed = move(slots, slot, head, is_written, model->arena + parts.first[part], parts.first[part + 1u] - parts.first[part]);
+    for (uint32_t part = 0; part < parts.count + KIBI_CORE_WEIGHTS && failed == 0; ++part) {
+        const int is_last = KIBI_CORE_WEIGHTS != 0 && part == parts.count;
+        if (is_last || parts.use[part] == KIBI_TAKEN) {
+            failed = move(slots, slot, head, is_written, is_last ? (uint8_t *)&tags : model->arena + parts.first[part],
+                          is_last ? (uint32_t)sizeof tags : parts.first[part + 1u] - parts.first[part]);
         }
+    }
+    if (KIBI_CORE_WEIGHTS != 0) {
+        tags ^= found; /* more than tags only if the sums differ: steps that ran and steps that are left read other weights */
+        model->ended |= (int32_t)((tags & ~(uint32_t)KIBI_TAGS) == 0 ? tags : (uint32_t)KIBI_TAGS);
     }
     head->crc = kibi_crc32(head->crc, head, (uint32_t)offsetof(kibi_slot_head, crc));
     return failed;
@@ -70,14 +91,14 @@ uint32_t kibi_model_checkpoint_bytes(const kibi_model *model)
     if (may_save(model) != KIBI_OK) {
         return 0;
     }
-    (void)move_all(model, NULL, 0, &head, 1);
+    (void)move_all((kibi_model *)(uintptr_t)model, NULL, 0, &head, 1); /* without slots nothing of it changes */
     return (uint32_t)sizeof head + head.bytes;
 }
 
 /* The most bytes that a checkpoint has after its head. */
 static uint32_t most_bytes(const kibi_model *model)
 {
-    return kibi_header_of(model)->arena_bytes + kibi_header_of(model)->state_bytes;
+    return kibi_header_of(model)->arena_bytes + kibi_header_of(model)->state_bytes + KIBI_CORE_WEIGHTS * 4u;
 }
 
 static kibi_status checked(const kibi_model *model, const kibi_slots *slots)

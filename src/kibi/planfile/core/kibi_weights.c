@@ -83,6 +83,9 @@ kibi_status kibi_weights_write(kibi_model *model, uint32_t offset, void *bytes, 
     if (status != KIBI_OK || bytes == NULL) {
         return kibi_refused(status != KIBI_OK ? status : KIBI_ERROR_NULL);
     }
+    if (model->kernels != kibi_core_checked_kernels.kernels) {
+        return kibi_refused(KIBI_ERROR_KERNEL);
+    }
     kibi_written w = {model, offset, offset + count, offset, KIBI_PART_FIXED, 0, 0, 0, 0};
     uint8_t *const to = (uint8_t *)(uintptr_t)model->file + offset;
     /* Constants are inside the file; so is what they cover. */
