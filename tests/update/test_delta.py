@@ -26,6 +26,8 @@ from kibi.planner import validate
 from kibi.targets import target
 from kibi.toolchain import Image, build_image, build_program
 from kibi.update.delta import decode, encode
+from kibi.update.delta.coding import Encoder
+from kibi.update.delta.form import Kind, Numbers, folded
 from tests.docs.documents import DOCS
 from tests.support import zoo
 from tests.support.amount import amount
@@ -174,6 +176,31 @@ def test_content_that_moves_is_copied() -> None:
     data, more = random.Random(5).randbytes(20_000), random.Random(6).randbytes(300)
     assert len(encode(data, more + data)) < 300 + 120
     assert len(encode(more + data, data)) < 120
+
+
+def _payload(*numbers: tuple[int, int]) -> bytes:
+    """A block by hand: numbers of commands, each with its class."""
+    to = Encoder()
+    for value, kind in numbers:
+        to.number(Numbers.COMMAND, value, kind)
+    return to.end()
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param([(3 << 5, 0), (Kind.SAME, 1)], id="a word that the older file has in part"),
+        pytest.param([(0, 0), (folded(-1) << 1, 1), (3 << 5, 0), (Kind.SAME, 1)], id="a word before it"),
+        pytest.param([(4 << 5, 0), (Kind.SAME, 1)], id="more words than the block has"),
+        pytest.param([(3 << 5, 0), (6, 1)], id="a kind that is none"),
+    ],
+)
+def test_what_cannot_be_is_refused(numbers: list[tuple[int, int]]) -> None:
+    """In Python, with an error, and in C, with a status."""
+    old, payload = b"0123456789", _payload(*numbers)
+    with pytest.raises(PackageError, match="Get it again"):
+        decode(payload, old, 12, 256)
+    assert _in_c(old, [(payload, 12, 256)], 5)[0][0] == _REFUSED
 
 
 def _mutants(payload: bytes, rng: random.Random, count: int) -> list[bytes]:
