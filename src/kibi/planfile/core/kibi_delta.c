@@ -6,7 +6,7 @@
 enum { SAME = 0, BYTES = 1, HALVES = 2, SUMS = 4, RAW = 5 };
 enum { COMMAND = 0, SMALL = 1, WORD = 2, REST = 3 };
 enum { CLASSES = 4, SIZES = 10, DIGITS = 8, PAIRS = CLASSES + SIZES + DIGITS };
-enum { MOST_SIZE = 31, LIMIT = 250, CLASS_BITS = 12, PERIOD_BITS = 5 };
+enum { MOST_SIZE = 31, HAS_SIZE = 32, LIMIT = 250, CLASS_BITS = 12, PERIOD_BITS = 5 };
 #define LEAST_RANGE (1u << 24)
 
 /* The bytes that are given. */
@@ -16,7 +16,7 @@ typedef struct {
 } stream;
 
 /* Goes to the state at the start of a block. */
-static void begin_block(kibi_delta *d)
+static KIBI_NOINLINE void begin_block(kibi_delta *d)
 {
     memset(d->counts, 1, sizeof d->counts);
     d->place = d->made;
@@ -59,18 +59,19 @@ static uint32_t unfolded(uint32_t number)
 static KIBI_NOINLINE int read_number(kibi_delta *d, stream *s, uint32_t set, uint32_t first)
 {
     uint8_t (*const counts)[2] = d->counts + PAIRS * set;
-    if (d->size == 0) {
+    uint32_t at = d->at;
+    if (at == 0) {
         d->number = 1;
     }
     do {
         uint8_t even[2] = {1, 1};
-        const uint32_t size = d->size;
-        uint8_t *its = counts[first];
-        if (d->has_size != 0) {
-            its = size > DIGITS ? even : counts[CLASSES + SIZES - 1u + size];
-        } else if (size != 0) {
-            its = counts[CLASSES - 1u + (size < SIZES ? size : SIZES)];
+        uint32_t pair = first;
+        if (at > HAS_SIZE) {
+            pair = CLASSES + SIZES - 1u + at - HAS_SIZE;
+        } else if (at != 0) {
+            pair = CLASSES - 1u + (at < SIZES ? at : SIZES);
         }
+        uint8_t *const its = pair < PAIRS ? counts[pair] : even;
         while (d->range < LEAST_RANGE) {
             if (s->from == s->end) {
                 return 0;
@@ -90,15 +91,18 @@ static KIBI_NOINLINE int read_number(kibi_delta *d, stream *s, uint32_t set, uin
             its[0] = (uint8_t)((its[0] + 1u) >> 1);
             its[1] = (uint8_t)((its[1] + 1u) >> 1);
         }
-        if (d->has_size != 0) {
+        if (at > HAS_SIZE) {
             d->number = d->number << 1 | bit;
-            d->size = (uint8_t)(size - 1u);
+            --at;
         } else {
-            d->size = (uint8_t)(size + bit);
-            d->has_size = bit == 0 || size + bit == MOST_SIZE;
+            at += bit;
+            if (bit == 0 || at == MOST_SIZE) {
+                at += HAS_SIZE;
+            }
         }
-    } while (d->has_size == 0 || d->size != 0);
-    d->has_size = 0;
+        d->at = (uint8_t)at;
+    } while (at != HAS_SIZE);
+    d->at = 0;
     --d->number;
     return 1;
 }

@@ -27,8 +27,7 @@ typedef struct {
     uint32_t element; /* that has been made: its lowest byte comes next */
     uint32_t unit;    /* of the second parts of sums, */
     uint8_t shift;    /* and the shift of the first ones */
-    uint8_t size;     /* of the number: digits that are not read yet, */
-    uint8_t has_size; /* if their number is known */
+    uint8_t at;       /* of the number: its size so far; once it is known, 32 plus the digits that are not read yet */
     uint8_t has_sum;  /* 1: the first part is known */
     uint8_t ready;    /* bytes of the element that remain */
     uint8_t period;   /* of the pattern, */
