@@ -46,9 +46,8 @@ static void describe(kibi_store *store, uint8_t *flash)
     store->mapped[0] = flash;
     store->mapped[1] = flash + SLOT_BYTES;
     store->slot_bytes = SLOT_BYTES;
-    store->journal[0] = 2u * SLOT_BYTES;
-    store->journal[1] = 2u * SLOT_BYTES + SECTOR_BYTES;
-    store->journal_bytes = SECTOR_BYTES;
+    store->journal = 2u * SLOT_BYTES;
+    store->journal_bytes = 2u * SECTOR_BYTES;
     store->sector_bytes = SECTOR_BYTES;
     store->program_bytes = 8;
     store->arena_bytes = ARENA_BYTES;

@@ -7,7 +7,7 @@
 enum {
     SECTOR_BYTES = 1024,
     SLOT_BYTES = 20 * SECTOR_BYTES,
-    FLASH_BYTES = 2 * SLOT_BYTES + 2 * SECTOR_BYTES, /* two slots, then the journal's two records */
+    FLASH_BYTES = 2 * SLOT_BYTES + 2 * SECTOR_BYTES, /* two slots, then two sectors of the journal */
     ARENA_BYTES = 4096,
     FRAME_BYTES = 64, /* the most bytes of a package in a frame */
     FRAME_HEAD = 6,   /* a mark, how many bytes of the package it has, the offset of the first one */

@@ -153,8 +153,8 @@ static void flip(const image *before, uint32_t first, uint32_t bytes, uint32_t e
 /* Flips bits of the journal, and of both slots: each of them may be the only whole one. */
 static void flip_all(const image *before, int needs_model)
 {
+    flip(before, d.store.journal, d.store.journal_bytes, d.chosen.stride / 8u + 1u, 1);
     for (unsigned k = 0; k < 2u; ++k) {
-        flip(before, d.store.journal[k], (uint32_t)sizeof(kibi_journal) + 2u * KIBI_UPDATE_UNIT, d.chosen.stride / 8u + 1u, 1);
         flip(before, d.store.slot[k], files[NEW].bytes, 8u * d.chosen.stride + 1u, needs_model);
     }
 }
@@ -187,8 +187,7 @@ int main(void)
     image_load(&d, &state);
     install_old(&d);
     image_save(&state, &d);
-    flip(&state, d.store.journal[0], (uint32_t)sizeof(kibi_journal), 1, 1);
-    flip(&state, d.store.journal[1], (uint32_t)sizeof(kibi_journal), 1, 1);
+    flip(&state, d.store.journal, d.store.journal_bytes, 1, 1);
     image_load(&d, &state);
     check(booted(&d, files, 2, &boot) == OLD && boot.counter == 1u, "the first model is there");
     check(kibi_update_confirm(&d.store) == KIBI_OK, "the first model is confirmed");

@@ -101,7 +101,7 @@ static void *memory_of(size_t bytes, int value)
     return found;
 }
 
-/* A device whose flash is erased: journal, slot, journal, slot. */
+/* A device whose flash is erased: slot, journal, slot. */
 void device_make(device *d)
 {
     settings *const s = &d->chosen;
@@ -116,7 +116,7 @@ void device_make(device *d)
     s->stride = read_number();
     s->trust = read_number();
     flash *const f = &d->flash;
-    f->size = 2u * (s->slot_bytes + s->journal_bytes);
+    f->size = 2u * s->slot_bytes + s->journal_bytes;
     f->sector_bytes = s->sector_bytes;
     f->unit_bytes = s->unit_bytes;
     f->has_ecc = s->has_ecc;
@@ -139,16 +139,16 @@ void device_make(device *d)
     store->target_count = 2;
     store->model = MODEL;
     for (unsigned k = 0; k < 2u; ++k) {
-        store->journal[k] = k * (s->slot_bytes + s->journal_bytes);
-        store->slot[k] = store->journal[k] + s->journal_bytes;
+        store->slot[k] = k * (s->slot_bytes + s->journal_bytes);
         store->mapped[k] = f->bytes + store->slot[k];
     }
+    store->journal = s->slot_bytes;
     store->slot_bytes = s->slot_bytes;
     store->journal_bytes = s->journal_bytes;
     store->sector_bytes = s->sector_bytes;
     store->program_bytes = s->unit_bytes;
     store->arena_bytes = 1u << 14;
-    store->starts = (uint8_t)s->starts;
+    store->starts = s->starts;
     d->random = s->seed;
 }
 
@@ -174,6 +174,11 @@ void image_load(device *d, const image *from)
     d->flash.left = FLASH_NEVER;
 }
 
+static int is_incomplete(const kibi_update *update)
+{
+    return update->within == 0 || update->newest.record.made < update->newest.record.files[1].bytes;
+}
+
 kibi_status receive(device *d, const blob *package)
 {
     static kibi_update update; /* static: a sanitizer need not know that its stack frame is left by a jump */
@@ -195,7 +200,7 @@ kibi_status receive(device *d, const blob *package)
         count = count < package->bytes - at ? count : package->bytes - at;
         status = kibi_update_write(&update, at, package->data + at, count);
         at += count;
-        if (status == KIBI_OK && update.wanted < update.end && drawn(&d->random, 4) == 0) {
+        if (status == KIBI_OK && is_incomplete(&update) && drawn(&d->random, 4) == 0) {
             check(kibi_update_finish(&update) == KIBI_ERROR_PACKAGE, "an update that is not complete cannot be finished");
         }
     }

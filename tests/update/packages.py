@@ -40,7 +40,7 @@ class Sizes:
 
     Attributes:
         sector_bytes, unit_bytes: are erased, and programmed, at once.
-        slot_bytes, journal_bytes: of each slot, and for each record.
+        slot_bytes, journal_bytes: of each slot, and of the journal.
         has_ecc: 1: what was cut cannot be read.
         starts: of a model on trial.
         seed: of all that is drawn.

@@ -2,6 +2,7 @@
 
 import random
 import subprocess
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,10 +15,11 @@ from tests.update.packages import HEAD_BYTES, Sizes, file_of, package_of, progra
 
 _MUTANTS = amount(20_000, 1_000_000)
 _AT_ONCE = 5_000
-_SIZES = Sizes(1024, 8, 3072, 1024)
+_SIZES = Sizes(1024, 8, 3072, 2048)
 _EDGES = (0, 1, 2, 3, 4, 255, 256, 257, 4096, 65536, 65537, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF)
 _OPTIONS = "abort_on_error=0:halt_on_error=1:detect_leaks=0"
 _OK, _PACKAGE, _SIGNATURE = 0, -18, -19
+_COUNT, _SUM = PACKAGE.offsets["kernel_count"], PACKAGE.offsets["kernel_sum"]
 
 
 def _changed(package: bytes, rng: random.Random) -> bytes:
@@ -31,6 +33,10 @@ def _changed(package: bytes, rng: random.Random) -> bytes:
             (rng.choice(_EDGES), old + rng.choice((-4, -1, 1, 4)), old ^ 1 << rng.randrange(8 * size), old * 2)
         )
         data[place : place + size] = (new % (1 << 8 * size)).to_bytes(size, "little")
+    ids = slice(HEAD_BYTES, HEAD_BYTES + 4 * int.from_bytes(package[_COUNT : _COUNT + 2], "little"))
+    if rng.random() < 0.1:
+        data[rng.randrange(ids.start, ids.stop)] ^= 1 << rng.randrange(8)
+        data[_SUM : _SUM + 4] = zlib.crc32(data[ids]).to_bytes(4, "little")
     if rng.random() < 0.97:
         data[PACKAGE.size_bytes : HEAD_BYTES] = signature_of(bytes(data[: PACKAGE.size_bytes]))
     if rng.random() < 0.5:

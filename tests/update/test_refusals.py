@@ -2,7 +2,9 @@
 
 import ctypes
 import re
+import struct
 import subprocess
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from tests.docs.documents import DOCS
 from tests.toolchain.tools import check_cross
 from tests.update.packages import HEAD_BYTES, Sizes, file_of, package_of, program_of, sent
 
-_SIZES = Sizes(1024, 8, 3072, 1024)
+_SIZES = Sizes(1024, 8, 3072, 2048)
 _OK, _KERNEL, _PACKAGE, _SIGNATURE, _OTHER, _OLDER, _BASE, _SPACE = 0, -17, -18, -19, -20, -21, -22, -23
 _OPTIONS = "abort_on_error=0:halt_on_error=1:detect_leaks=0"
 _OLD, _NEW = file_of(0), file_of(1)
@@ -69,7 +71,7 @@ def test_right_package_is_installed(base: PlanFile | None) -> None:
         ({"arena_bytes": (1 << 14) + 1}, _SPACE),
         ({"state_bytes": 1}, _SPACE),
         ({"file_bytes": 3076, "payload_bytes": 3076}, _SPACE),
-        ({"payload_bytes": 0xFFFFFFFF}, _SPACE),
+        ({"payload_bytes": 0xFFFFFFFF}, _PACKAGE),
     ],
     ids=str,
 )
@@ -101,10 +103,12 @@ def test_delta_for_another_file_is_refused() -> None:
 
 
 def test_kernel_that_the_core_lacks_is_refused() -> None:
-    """Before anything is erased: the file is never written."""
-    package = bytearray(package_of(_NEW, 2))
-    package[HEAD_BYTES] ^= 1
-    assert _status(bytes(package)) == _KERNEL
+    """Before anything is erased: the file is never written. An id that was changed on the way is a damaged package."""
+    ids = struct.pack(f"<{len(_NEW.kernel_ids)}I", _NEW.kernel_ids[0] ^ 1, *_NEW.kernel_ids[1:])
+    for changed, status in (({"kernel_sum": zlib.crc32(ids)}, _KERNEL), ({}, _PACKAGE)):
+        package = bytearray(package_of(_NEW, 2, **changed))
+        package[HEAD_BYTES] ^= 1
+        assert _status(bytes(package)) == status
 
 
 def test_cut_or_endless_stream_is_refused() -> None:

@@ -24,6 +24,8 @@ KIBI_NOINLINE const kibi_kernel *kibi_kernel_of(const kibi_kernels *kernels, uin
 kibi_status kibi_refused(kibi_status status)
 {
     switch (status) {
+    case KIBI_OK:
+        break;
     case KIBI_ERROR_NULL:
         KIBI_ERROR(NullPointer, 0x7D51952Du);
         break;

@@ -92,7 +92,7 @@ void kibi_model_close(kibi_model *model);
 /* A kernel by its id; NULL where the table has none. */
 const kibi_kernel *kibi_kernel_of(const kibi_kernels *kernels, uint32_t id);
 
-/* Reports a status as an event, and returns it. */
+/* Reports a status as an event if it is an error, and returns it. */
 kibi_status kibi_refused(kibi_status status);
 
 /* Gives a model the memory of its variables, and them their first values: KIBI_ERROR_NOT_INITIALIZED before. The bytes belong to

@@ -1,173 +1,197 @@
-/* Updates: packages into the slot that is not active, and a journal of two records by turns that says which slot is. */
+/* Updates: packages into the slot that is not active, and a journal, a ring of records, that says which slot is. */
 #include "kibi_update.h"
 
 #include <string.h>
 
 #include "kernels/kibi_crc32.h"
 
-/* Another number where the fields of a record mean something else: older records are not whole then. */
-#define FORMAT 1u
+/* The check sum of the nothing before a record. It is chosen so that the 104 bytes of an erased record have the sum that it has: a place
+ * is erased if its record is whole, and has the last number. No other record has it, nor the number before it. */
+#define FORMAT 0x5974F0DFu
+#define ERASED 0xFFFFFFFFu
+#define TORN 0xFFFFFFFEu
 #define DIGEST_BYTES 32u
 #define HEAD_BYTES ((uint32_t)sizeof(kibi_file_package) + KIBI_SIGNATURE_BYTES)
 #define LEAST_FILE_BYTES ((uint32_t)sizeof(kibi_file_header) + DIGEST_BYTES)
-#define BLOCK_BYTES 0x1FF00u /* a power of two that is one of these bits: 256 ... 65536 */
+#define MOST_BLOCK_BYTES 0x10000u
 
-static int is_power(uint32_t number)
+enum { ACTIVE = 0, OTHER = 1 };
+
+static uint32_t sum_of(const kibi_journal *record)
 {
-    return (number & (number - 1u)) == 0;
+    return kibi_crc32(FORMAT, record, (uint32_t)offsetof(kibi_journal, crc));
 }
 
-/* Whether nothing is written outside of its memory, and the journal has room for a record and a mark. */
-static int is_usable(const kibi_store *store)
+/* Programs bytes within a sector, which is erased before its first ones. */
+static KIBI_NOINLINE kibi_status put(const kibi_store *store, uint32_t address, const void *data, uint32_t bytes)
 {
-    return store->program_bytes - 1u < KIBI_UPDATE_UNIT && store->sector_bytes >= store->program_bytes &&
-           store->journal_bytes >= sizeof(kibi_journal) + KIBI_UPDATE_UNIT;
+    return ((address & (store->sector_bytes - 1u)) == 0 && store->erase(store->context, address) != 0) ||
+                   store->program(store->context, address, data, bytes) != 0
+               ? KIBI_ERROR_STORAGE
+               : KIBI_OK;
 }
 
-/* Reads a record: whether it is whole. */
-static int read_record(const kibi_store *store, unsigned half, kibi_journal *journal)
+/* Reads a place of the journal, and returns its number: ERASED, TORN, or that of a record that is whole. */
+static KIBI_NOINLINE uint32_t read_record(kibi_newest *newest, uint32_t place)
 {
-    return store->read(store->context, store->journal[half], journal, (uint32_t)sizeof *journal) == 0 &&
-           journal->crc == kibi_crc32(FORMAT, journal, (uint32_t)offsetof(kibi_journal, crc)) &&
-           (journal->sequence & 1u) == half && journal->active < 2u;
-}
-
-/* Reads the newest record that is whole. Where none is: that slot 0 is to be written. */
-static KIBI_NOINLINE int read_newest(const kibi_store *store, kibi_journal *journal)
-{
-    const int has_even = read_record(store, 0, journal);
-    const uint32_t even = journal->sequence;
-    if (read_record(store, 1, journal) && (!has_even || journal->sequence - even < 0x80000000u)) {
-        return 1;
+    const kibi_store *const store = newest->store;
+    kibi_journal *const record = &newest->record;
+    if (store->read(store->context, store->journal + place, record, (uint32_t)sizeof *record) != 0 || record->crc != sum_of(record)) {
+        return TORN;
     }
-    if (has_even && read_record(store, 0, journal)) {
-        return 1;
-    }
-    memset(journal, 0, sizeof *journal);
-    journal->active = 1;
-    return 0;
+    return record->sequence;
 }
 
-/* Writes the next record, over the older one. */
-static KIBI_NOINLINE kibi_status write_record(const kibi_store *store, kibi_journal *journal)
+/* Reads the newest record, and finds the place for the next one: after it, and after what is not erased in the same sector. Where no
+ * record is, all of it is 0: no slot has a file. */
+static KIBI_NOINLINE void read_newest(kibi_newest *newest, const kibi_store *store)
 {
-    const uint32_t at = store->journal[++journal->sequence & 1u];
-    journal->crc = kibi_crc32(FORMAT, journal, (uint32_t)offsetof(kibi_journal, crc));
-    for (uint32_t sector = 0; sector < store->journal_bytes; sector += store->sector_bytes) {
-        if (store->erase(store->context, at + sector) != 0) {
-            return KIBI_ERROR_STORAGE;
+    uint32_t last = ERASED, found = 0;
+    newest->store = store;
+    newest->end = 0;
+    for (uint32_t place = 0; place < store->journal_bytes; place += (uint32_t)sizeof(kibi_journal)) {
+        const uint32_t sequence = read_record(newest, place);
+        const int is_newer = (int32_t)(sequence - last) > 0;
+        if (is_newer) {
+            last = sequence;
+            found = place;
+        }
+        if (is_newer || (sequence != ERASED && (place ^ (newest->end - 1u)) < store->sector_bytes)) {
+            newest->end = place + (uint32_t)sizeof(kibi_journal);
         }
     }
-    return store->program(store->context, at, journal, (uint32_t)sizeof *journal) != 0 ? KIBI_ERROR_STORAGE : KIBI_OK;
+    if (read_record(newest, found) >= TORN) {
+        memset(&newest->record, 0, sizeof newest->record);
+    }
 }
 
-/* Whether a slot has the file that the journal says, bit for bit. */
-static KIBI_NOINLINE int is_whole(const kibi_store *store, kibi_reading *read, unsigned slot)
+/* Writes the next record. */
+static KIBI_NOINLINE kibi_status write_record(kibi_newest *newest)
 {
-    const kibi_slot_file *const file = &read->journal.files[slot];
-    const uint32_t *const words = (const uint32_t *)(const void *)store->mapped[slot];
-    const uint32_t count = (file->bytes - DIGEST_BYTES) / 4u;
+    kibi_journal *const record = &newest->record;
+    const uint32_t place = newest->end < newest->store->journal_bytes ? newest->end : 0;
+    newest->end = place + (uint32_t)sizeof *record;
+    ++record->sequence;
+    record->crc = sum_of(record);
+    return put(newest->store, newest->store->journal + place, record, (uint32_t)sizeof *record);
+}
+
+/* Writes that the other slot is active, and with how many starts. */
+static KIBI_NOINLINE kibi_status write_exchanged(kibi_newest *newest, uint32_t trial)
+{
+    uint32_t *word = &newest->record.files[ACTIVE].bytes;
+    for (uint32_t k = 0; k < sizeof(kibi_slot_file) / 4u; ++k, ++word) {
+        const uint32_t kept = *word;
+        *word = word[sizeof(kibi_slot_file) / 4u];
+        word[sizeof(kibi_slot_file) / 4u] = kept;
+    }
+    newest->record.active ^= 1u;
+    newest->record.trial = trial;
+    newest->record.package = 0;
+    return write_record(newest);
+}
+
+/* Whether the active slot, or the other one, has the file that the record says, bit for bit. */
+static KIBI_NOINLINE int is_whole(const kibi_newest *newest, unsigned which, uint32_t *work)
+{
+    const kibi_slot_file *const file = &newest->record.files[which];
+    const uint32_t *const words = (const uint32_t *)(const void *)newest->store->mapped[newest->record.active ^ which];
+    const uint32_t count = file->bytes / 4u - DIGEST_BYTES / 4u;
     return file->bytes != 0 && memcmp(words + count, file->digest, DIGEST_BYTES) == 0 &&
-           kibi_sha256_is(file->digest, words, count, read->work);
+           kibi_sha256_is(file->digest, words, count, work);
 }
 
 kibi_status kibi_update_boot(const kibi_store *store, kibi_boot *boot)
 {
-    kibi_reading read;
-    kibi_journal *const journal = &read.journal;
-    if (store == NULL || boot == NULL) {
-        return kibi_refused(KIBI_ERROR_NULL);
-    }
-    boot->file = NULL;
-    (void)read_newest(store, journal); /* where there is no record, no slot has a file */
-    const unsigned trial = journal->trial;
-    unsigned slot = journal->active ^ (trial == 1u); /* no start is left: the older one, if it is whole */
-    if (!is_whole(store, &read, slot)) {
-        slot ^= 1u;
-        if (!is_whole(store, &read, slot)) {
-            return kibi_refused(KIBI_ERROR_NO_MODEL);
+    kibi_newest newest;
+    uint32_t work[KIBI_SHA256_WORK];
+    kibi_status status = KIBI_ERROR_NULL;
+    if (store != NULL && boot != NULL) {
+        boot->file = NULL;
+        read_newest(&newest, store);
+        unsigned which = newest.record.trial == 1u ? OTHER : ACTIVE; /* no start is left: the older one, if it is whole */
+        status = KIBI_ERROR_NO_MODEL;
+        if (is_whole(&newest, which, work) || is_whole(&newest, which ^= 1u, work)) {
+            status = KIBI_OK;
+            if (which != ACTIVE) {
+                KIBI_EVENT(UpdateRolledBack, 0xEEC41C55u);
+                status = write_exchanged(&newest, 0);
+            } else if (newest.record.trial > 1u) {
+                --newest.record.trial;
+                status = write_record(&newest);
+            }
+            boot->file = store->mapped[newest.record.active];
+            boot->bytes = newest.record.files[ACTIVE].bytes;
+            boot->counter = newest.record.files[ACTIVE].counter;
+            boot->trial = newest.record.trial;
         }
     }
-    const int is_other = slot != journal->active;
-    if (is_other) {
-        KIBI_EVENT(UpdateRolledBack, 0xEEC41C55u);
-        journal->active = (uint8_t)slot;
-        journal->trial = 0;
-        journal->package = 0;
-    } else if (trial > 1u) {
-        --journal->trial;
-    }
-    boot->file = store->mapped[slot];
-    boot->bytes = journal->files[slot].bytes;
-    boot->counter = journal->files[slot].counter;
-    boot->trial = journal->trial;
-    if ((is_other || trial > 1u) && write_record(store, journal) != KIBI_OK) {
-        return kibi_refused(KIBI_ERROR_STORAGE);
-    }
-    return KIBI_OK;
+    return kibi_refused(status);
 }
 
-/* Writes how many starts a model on trial has left; reads what the journal says. */
-static kibi_status settle(const kibi_store *store, kibi_journal *journal, unsigned trial)
+/* Writes how many starts a model on trial has left: 0: it is confirmed, and the least counter is its own from now on. */
+static KIBI_NOINLINE kibi_status settle(const kibi_store *store, uint32_t trial)
 {
-    if (store == NULL) {
-        return KIBI_ERROR_NULL;
+    kibi_newest newest;
+    kibi_status status = KIBI_ERROR_NULL;
+    if (store != NULL) {
+        read_newest(&newest, store);
+        status = newest.record.files[ACTIVE].bytes != 0 ? KIBI_OK : KIBI_ERROR_NO_MODEL;
+        if (newest.record.trial > trial) {
+            newest.record.trial = trial;
+            status = write_record(&newest);
+        }
+        if (status == KIBI_OK && trial == 0) {
+            const uint32_t counter = newest.record.files[ACTIVE].counter;
+            if (store->least_counter != NULL && store->least_counter(store->context) < counter &&
+                store->raise_counter(store->context, counter) != 0) {
+                status = KIBI_ERROR_STORAGE;
+            } else {
+                KIBI_EVENT(ModelConfirmed, 0xC63E0983u);
+            }
+        }
     }
-    if (!read_newest(store, journal)) {
-        return KIBI_ERROR_NO_MODEL;
-    }
-    if (journal->trial == 0 || journal->trial == trial) {
-        return KIBI_OK;
-    }
-    journal->trial = (uint8_t)trial;
-    return write_record(store, journal);
+    return kibi_refused(status);
 }
 
 kibi_status kibi_update_confirm(const kibi_store *store)
 {
-    kibi_journal journal;
-    kibi_status status = settle(store, &journal, 0);
-    if (status == KIBI_OK && store->raise_counter != NULL) {
-        const uint32_t counter = journal.files[journal.active].counter;
-        if ((store->least_counter == NULL || store->least_counter(store->context) < counter) &&
-            store->raise_counter(store->context, counter) != 0) {
-            status = KIBI_ERROR_STORAGE;
-        }
-    }
-    if (status != KIBI_OK) {
-        return kibi_refused(status);
-    }
-    KIBI_EVENT(ModelConfirmed, 0xC63E0983u);
-    return KIBI_OK;
+    return settle(store, 0);
 }
 
 kibi_status kibi_update_reject(const kibi_store *store)
 {
-    kibi_journal journal;
-    const kibi_status status = settle(store, &journal, 1);
-    return status != KIBI_OK ? kibi_refused(status) : KIBI_OK;
+    return settle(store, 1);
 }
 
 kibi_status kibi_update_begin(kibi_update *update, const kibi_store *store)
 {
-    if (update == NULL || store == NULL) {
-        return kibi_refused(KIBI_ERROR_NULL);
+    kibi_status status = KIBI_ERROR_NULL;
+    if (update != NULL && store != NULL) {
+        kibi_newest *const newest = &update->newest;
+        memset(update, 0, sizeof *update);
+        status = KIBI_ERROR_STORAGE;
+        if (store->program_bytes - 1u < KIBI_UPDATE_UNIT) { /* the unit has room */
+            status = KIBI_OK;
+            read_newest(newest, store);
+            if (!is_whole(newest, ACTIVE, update->of.work)) { /* nothing can be made from it, and any version is newer */
+                newest->record.files[ACTIVE].bytes = 0;
+                newest->record.files[ACTIVE].counter = 0;
+            }
+            if (newest->record.trial != 0) {
+                if (is_whole(newest, OTHER, update->of.work)) {
+                    status = KIBI_ERROR_SEQUENCE;
+                } else { /* there is nothing to go back to; from here on kibi_update_confirm writes no record */
+                    newest->record.trial = 0;
+                    status = write_record(newest);
+                }
+            }
+            if (status != KIBI_OK) {
+                newest->store = NULL;
+            }
+        }
     }
-    memset(update, 0, sizeof *update);
-    if (!is_usable(store)) {
-        return kibi_refused(KIBI_ERROR_STORAGE);
-    }
-    kibi_journal *const journal = &update->of.read.journal;
-    (void)read_newest(store, journal);
-    if (journal->trial != 0 && journal->package == 0 &&
-        is_whole(store, &update->of.read, journal->active ^ 1u)) {
-        return kibi_refused(KIBI_ERROR_SEQUENCE);
-    }
-    update->has_base = (uint8_t)is_whole(store, &update->of.read, journal->active);
-    update->payload = UINT32_MAX;
-    update->end = UINT32_MAX;
-    update->store = store;
-    return KIBI_OK;
+    return kibi_refused(status);
 }
 
 uint32_t kibi_update_wanted(const kibi_update *update)
@@ -179,13 +203,14 @@ uint32_t kibi_update_wanted(const kibi_update *update)
 static int is_package(const kibi_file_package *package)
 {
     return package->magic == KIBI_PACKAGE_MAGIC && package->version == KIBI_PACKAGE_VERSION && package->required == 0 &&
-           package->kind <= (KIBI_UPDATE_DELTA ? KIBI_PAYLOAD_DELTA : KIBI_PAYLOAD_WHOLE) && is_power(package->block_bytes) &&
-           (package->block_bytes & BLOCK_BYTES) != 0 && package->file_bytes >= LEAST_FILE_BYTES && package->file_bytes % 4u == 0;
+           package->kind <= (KIBI_UPDATE_DELTA ? KIBI_PAYLOAD_DELTA : KIBI_PAYLOAD_WHOLE) &&
+           (package->block_bytes & (package->block_bytes - 1u)) == 0 && package->block_bytes / 256u - 1u < MOST_BLOCK_BYTES / 256u &&
+           package->file_bytes >= LEAST_FILE_BYTES && package->file_bytes % 4u == 0;
 }
 
 static int has_target(const kibi_store *store, uint32_t target)
 {
-    for (unsigned k = 0; k < store->target_count; ++k) {
+    for (uint32_t k = 0; k < store->target_count; ++k) {
         if (store->targets[k] == target) {
             return 1;
         }
@@ -194,255 +219,178 @@ static int has_target(const kibi_store *store, uint32_t target)
 }
 
 /* Whether the device may have the package: all that its record and the signature say. */
-static KIBI_NOINLINE kibi_status check_head(kibi_update *update)
+static kibi_status check_head(const kibi_update *update, const kibi_file_package *package)
 {
-    const kibi_store *const store = update->store;
-    const kibi_file_package *const package = &update->of.head.package;
-    if (!is_package(package)) {
+    const kibi_newest *const newest = &update->newest;
+    const kibi_store *const store = newest->store;
+    const kibi_slot_file *const base = &newest->record.files[ACTIVE];
+    if (!is_package(package) || update->sum != package->kernel_sum) {
         return KIBI_ERROR_PACKAGE;
     }
+    const uint8_t *const signature = (const uint8_t *)(package + 1);
     if (store->verify == NULL ? !store->takes_unsigned
                               : package->signature != KIBI_SIGNATURE_ED25519 ||
-                                    store->verify(store->context, package, (uint32_t)sizeof *package, update->of.head.signature) != 0) {
+                                    store->verify(store->context, package, (uint32_t)sizeof *package, signature) != 0) {
         return KIBI_ERROR_SIGNATURE;
     }
     if (package->model != store->model || package->file_version != KIBI_FILE_VERSION || !has_target(store, package->target)) {
         return KIBI_ERROR_OTHER_DEVICE;
     }
-    kibi_journal *const journal = &update->of.checked.journal; /* over the signature */
-    (void)read_newest(store, journal);
-    const kibi_slot_file *const active = &journal->files[journal->active];
-    if ((store->least_counter != NULL && package->counter < store->least_counter(store->context)) ||
-        (update->has_base && package->counter <= active->counter)) {
+    if (package->counter <= base->counter ||
+        (store->least_counter != NULL && package->counter < store->least_counter(store->context))) {
         return KIBI_ERROR_OLDER;
     }
-    update->is_delta = package->kind == KIBI_PAYLOAD_DELTA;
-    if (update->is_delta && (!update->has_base || package->base_bytes != active->bytes ||
-                             memcmp(package->base_digest, active->digest, DIGEST_BYTES) != 0)) {
+    if (package->kind == KIBI_PAYLOAD_DELTA &&
+        (package->base_bytes != base->bytes || memcmp(package->base_digest, base->digest, DIGEST_BYTES) != 0)) {
         return KIBI_ERROR_BASE;
     }
-    if (package->file_bytes > store->slot_bytes || package->payload_bytes > store->slot_bytes || package->arena_bytes > store->arena_bytes ||
+    if (package->file_bytes > store->slot_bytes || package->arena_bytes > store->arena_bytes ||
         package->state_bytes > store->state_bytes) {
         return KIBI_ERROR_SPACE;
     }
-    update->payload = HEAD_BYTES + 4u * package->kernel_count;
-    return KIBI_OK;
-}
-
-/* Adds what the marks after a record say to it. Returns the offset of the first mark that can be written; 0: none can be, there.
- * A mark is two words. Bits only fall: if it was cut, the second one is not the complement of the first one. */
-static uint32_t read_marks(const kibi_store *store, kibi_journal *journal, uint32_t step)
-{
-    uint32_t mark[2];
-    for (uint32_t at = (uint32_t)sizeof *journal; at + KIBI_UPDATE_UNIT <= store->journal_bytes; at += KIBI_UPDATE_UNIT) {
-        if (store->read(store->context, store->journal[journal->sequence & 1u] + at, mark, (uint32_t)sizeof mark) != 0) {
-            return 0;
-        }
-        if (mark[0] != ~mark[1]) {
-            return (mark[0] & mark[1]) == UINT32_MAX ? at : 0;
-        }
-        journal->made += step;
-        journal->used = mark[0];
-    }
-    return 0;
+    return update->lacking ? KIBI_ERROR_KERNEL : KIBI_OK;
 }
 
 /* Begins to write the payload, or goes on where the same package was cut: from here on the other slot has no model. */
-static KIBI_NOINLINE kibi_status start(kibi_update *update)
+static KIBI_NOINLINE kibi_status start(kibi_update *update, const kibi_file_package *package)
 {
-    const kibi_store *const store = update->store;
-    const kibi_file_package *const package = &update->of.checked.package;
-    kibi_journal *const journal = &update->of.checked.journal;
+    kibi_newest *const newest = &update->newest;
+    const kibi_store *const store = newest->store;
+    kibi_journal *const record = &newest->record;
+    kibi_status status = check_head(update, package);
+    if (status != KIBI_OK) {
+        return status;
+    }
     const uint32_t sum = kibi_crc32(0, package, (uint32_t)sizeof *package) | 1u;
-    const uint32_t step = package->block_bytes > store->sector_bytes ? package->block_bytes : store->sector_bytes;
-    uint32_t at = 0;
-    if (update->sum != package->kernel_sum) {
-        return KIBI_ERROR_PACKAGE;
+    if (record->package != sum) {
+        record->package = sum;
+        record->made = 0;
+        record->next = update->wanted;
+        record->files[OTHER].bytes = package->file_bytes;
+        record->files[OTHER].counter = package->counter;
+        memcpy(record->files[OTHER].digest, package->digest, DIGEST_BYTES);
+        status = write_record(newest);
     }
-    update->into = journal->active ^ 1u;
-    kibi_slot_file *const file = &journal->files[update->into];
-    if (journal->package == sum) {
-        at = read_marks(store, journal, step);
-    }
-    if (journal->package != sum || journal->made > package->file_bytes || journal->used > package->payload_bytes) {
-        at = 0;
-        journal->package = sum;
-        journal->made = 0;
-        journal->used = 0;
-        file->bytes = package->file_bytes;
-        file->counter = package->counter;
-        memcpy(file->digest, package->digest, DIGEST_BYTES);
-    }
-    if (at == 0) {
-        const kibi_status status = write_record(store, journal);
-        if (status != KIBI_OK) {
-            return status;
-        }
-        at = (uint32_t)sizeof *journal;
-    }
-    update->sum = sum;
-    update->step = step;
-    update->file_bytes = package->file_bytes;
-    update->made = journal->made;
-    update->wanted = update->payload + journal->used;
-    update->end = update->payload + package->payload_bytes;
-    update->mark = store->journal[journal->sequence & 1u] + at;
-    update->marks_end = store->journal[journal->sequence & 1u] + store->journal_bytes - KIBI_UPDATE_UNIT + 1u;
+    update->within = (package->block_bytes - 1u) | (store->sector_bytes - 1u);
+    update->until = update->wanted + package->payload_bytes;
+    update->wanted = record->next;
+    update->room = store->program_bytes;
 #if KIBI_UPDATE_DELTA
-    kibi_delta_begin(&update->of.delta, store->mapped[journal->active], journal->files[journal->active].bytes, update->file_bytes,
-                     package->block_bytes, update->made);
+    update->is_delta = package->kind;
+    kibi_delta_begin(&update->of.delta, store->mapped[record->active], record->files[ACTIVE].bytes, package->file_bytes,
+                     package->block_bytes, record->made);
 #endif
-    return KIBI_OK;
+    return status;
 }
 
 /* Takes a byte of what is before the payload. */
-static kibi_status take_byte(kibi_update *update, uint8_t byte)
+static kibi_status take_head(kibi_update *update, uint8_t byte)
 {
     const uint32_t at = update->wanted++;
-    kibi_status status = KIBI_OK;
     if (at < HEAD_BYTES) {
         ((uint8_t *)&update->of.head)[at] = byte;
-        if (at == HEAD_BYTES - 1u) {
-            status = check_head(update);
-        }
     } else {
         update->unit.bytes[at % 4u] = byte;
         if (at % 4u == 3u) {
             update->sum = kibi_crc32(update->sum, &update->unit.id, 4u);
-            if (kibi_kernel_of(update->store->kernels, update->unit.id) == NULL) {
-                status = KIBI_ERROR_KERNEL;
-            }
+            update->lacking |= kibi_kernel_of(update->newest.store->kernels, update->unit.id) == NULL;
         }
     }
-    return status == KIBI_OK && update->wanted == update->payload ? start(update) : status;
+    return update->wanted == HEAD_BYTES + 4u * update->of.head.package.kernel_count
+               ? start(update, &update->of.head.package)
+               : KIBI_OK;
 }
 
-/* Programs the unit, which is full or the last one, and marks the progress where a sector and a block end. */
+/* Programs the unit, which is full or the last one, and writes down the progress where a sector and a block end. */
 static KIBI_NOINLINE kibi_status program_unit(kibi_update *update)
 {
-    const kibi_store *const store = update->store;
-    const uint32_t first = (update->made - 1u) & ~(store->program_bytes - 1u), to = store->slot[update->into] + first;
-    if ((first & (store->sector_bytes - 1u)) == 0 && store->erase(store->context, to) != 0) {
-        return KIBI_ERROR_STORAGE;
-    }
-    int failed = store->program(store->context, to, update->unit.bytes, store->program_bytes);
-    if (failed == 0 && (update->made & (update->step - 1u)) == 0 && update->mark < update->marks_end) {
-        update->unit.mark[0] = update->wanted - update->payload;
-        update->unit.mark[1] = ~update->unit.mark[0];
-        failed = store->program(store->context, update->mark, update->unit.bytes, KIBI_UPDATE_UNIT);
-        update->mark += KIBI_UPDATE_UNIT;
-    }
-    return failed != 0 ? KIBI_ERROR_STORAGE : KIBI_OK;
+    kibi_newest *const newest = &update->newest;
+    const kibi_store *const store = newest->store;
+    const uint32_t made = newest->record.made, to = store->slot[newest->record.active ^ 1u] + made;
+    const kibi_status status = put(store, to, &update->unit, store->program_bytes);
+    update->room = store->program_bytes;
+    newest->record.made = made + store->program_bytes;
+    newest->record.next = update->wanted;
+    return status == KIBI_OK && (newest->record.made & update->within) == 0 ? write_record(newest) : status;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
+/* Takes a byte of the payload: makes bytes of the new file from it, and programs them. */
+static kibi_status take_payload(kibi_update *update, const uint8_t *from)
 {
-    return a < b ? a : b;
-}
-
-/* Makes bytes of the new file from bytes of the payload, as many as both allow. */
-static kibi_status make(kibi_update *update, const uint8_t **from, uint32_t *count, uint8_t **to, uint32_t *room)
-{
+    const uint32_t after = update->wanted + 1u, unit_bytes = update->newest.store->program_bytes;
+    uint32_t count = 1;
+    kibi_status status = after <= update->until ? KIBI_OK : KIBI_ERROR_PACKAGE;
+    while (status == KIBI_OK && update->newest.record.made < update->newest.record.files[OTHER].bytes) {
+        uint8_t *to = update->unit.bytes + (unit_bytes - update->room);
 #if KIBI_UPDATE_DELTA
-    if (update->is_delta) {
-        return kibi_delta_make(&update->of.delta, from, count, to, room);
-    }
+        if (update->is_delta) {
+            status = kibi_delta_make(&update->of.delta, &from, &count, &to, &update->room);
+        } else
 #endif
-    const uint32_t bytes = least(*count, *room);
-    (void)update;
-    memcpy(*to, *from, bytes);
-    *from += bytes;
-    *to += bytes;
-    *count -= bytes;
-    *room -= bytes;
-    return KIBI_OK;
-}
-
-/* Takes bytes of the payload. */
-static kibi_status take_payload(kibi_update *update, const uint8_t *from, uint32_t count)
-{
-    if (count > update->end - update->wanted) {
-        return KIBI_ERROR_PACKAGE;
-    }
-    while (update->made != update->file_bytes) {
-        const uint32_t filled = update->made & (update->store->program_bytes - 1u), before = count;
-        const uint32_t most = least(update->store->program_bytes - filled, update->file_bytes - update->made);
-        uint32_t room = most;
-        uint8_t *to = update->unit.bytes + filled;
-        kibi_status status = make(update, &from, &count, &to, &room);
-        update->wanted += before - count;
-        update->made += most - room;
-        if (status == KIBI_OK && room == 0) {
+        {
+            *to = *from;
+            update->room -= count;
+            count = 0;
+        }
+        update->wanted = after - count;
+        if (status == KIBI_OK) {
+            if (update->room != 0 && update->newest.record.made + unit_bytes - update->room != update->newest.record.files[OTHER].bytes) {
+                break;
+            }
             status = program_unit(update);
-        } else if (status == KIBI_OK) {
-            break;
-        }
-        if (status != KIBI_OK) {
-            return status;
         }
     }
-    return count == 0 ? KIBI_OK : KIBI_ERROR_PACKAGE; /* bytes that lead nowhere, such as after the end */
+    return status == KIBI_OK && count != 0 ? KIBI_ERROR_PACKAGE : status; /* bytes that lead nowhere */
 }
 
 kibi_status kibi_update_write(kibi_update *update, uint32_t offset, const void *bytes, uint32_t count)
 {
     const uint8_t *from = (const uint8_t *)bytes;
+    const uint8_t *const end = from + count;
     kibi_status status = KIBI_OK;
     if (update == NULL || bytes == NULL) {
         return kibi_refused(KIBI_ERROR_NULL);
     }
-    if (update->store == NULL) {
+    if (update->newest.store == NULL) {
         return kibi_refused(KIBI_ERROR_NOT_INITIALIZED);
     }
     if (offset > update->wanted) {
         return kibi_refused(KIBI_ERROR_SEQUENCE);
     }
-    while (status == KIBI_OK && update->wanted - offset < count) {
-        const uint32_t skipped = update->wanted - offset;
-        from += skipped;
-        offset += skipped;
-        count -= skipped;
-        status = update->end == UINT32_MAX ? take_byte(update, *from) : take_payload(update, from, count);
+    for (; from != end; ++from) {
+        if (offset++ == update->wanted) {
+            status = update->within == 0 ? take_head(update, *from) : take_payload(update, from);
+            if (status != KIBI_OK) {
+                update->newest.store = NULL;
+                break;
+            }
+        }
     }
-    if (status != KIBI_OK) {
-        update->store = NULL;
-        return kibi_refused(status);
-    }
-    return KIBI_OK;
+    return kibi_refused(status);
 }
 
 kibi_status kibi_update_finish(kibi_update *update)
 {
-    if (update == NULL) {
-        return kibi_refused(KIBI_ERROR_NULL);
+    kibi_status status = KIBI_ERROR_NULL;
+    if (update != NULL) {
+        kibi_newest *const newest = &update->newest;
+        status = KIBI_ERROR_NOT_INITIALIZED;
+        if (newest->store != NULL) {
+            status = KIBI_ERROR_PACKAGE;
+            if (update->within != 0 && newest->record.made >= newest->record.files[OTHER].bytes) {
+                if (is_whole(newest, OTHER, update->of.work)) {
+                    status = write_exchanged(newest, newest->store->starts != 0 ? newest->store->starts + 1u : 0u);
+                    KIBI_EVENT(ModelInstalled, 0x193C22F0u);
+                } else {
+                    newest->record.package = 0;
+                    status = write_record(newest);
+                    if (status == KIBI_OK) {
+                        status = KIBI_ERROR_PACKAGE;
+                    }
+                }
+                newest->store = NULL;
+            }
+        }
     }
-    const kibi_store *const store = update->store;
-    if (store == NULL) {
-        return kibi_refused(KIBI_ERROR_NOT_INITIALIZED);
-    }
-    if (update->wanted != update->end || update->made != update->file_bytes) {
-        return kibi_refused(KIBI_ERROR_PACKAGE);
-    }
-    kibi_journal *const journal = &update->of.read.journal;
-    const unsigned into = update->into;
-    update->store = NULL;
-    (void)read_newest(store, journal);
-    if (journal->package != update->sum) { /* the journal has changed since the update began */
-        return kibi_refused(KIBI_ERROR_SEQUENCE);
-    }
-    const int is_right = is_whole(store, &update->of.read, into);
-    journal->package = 0;
-    if (is_right) {
-        journal->active = (uint8_t)into;
-        journal->trial = (uint8_t)(store->starts != 0 ? store->starts + 1u : 0u);
-    }
-    kibi_status status = write_record(store, journal);
-    if (status == KIBI_OK && !is_right) {
-        status = KIBI_ERROR_PACKAGE;
-    }
-    if (status != KIBI_OK) {
-        return kibi_refused(status);
-    }
-    KIBI_EVENT(ModelInstalled, 0x193C22F0u);
-    return KIBI_OK;
+    return kibi_refused(status);
 }

@@ -19,12 +19,12 @@ extern "C" {
 #endif
 
 /* The most bytes of a program unit: a power of two, 16 ... 256. Memory of this size is in kibi_update; no store may have larger units.
- * Each record of the journal, and each mark of progress, takes a multiple of it. */
+ * Each record of the journal takes a multiple of it. */
 #ifndef KIBI_UPDATE_UNIT
 #define KIBI_UPDATE_UNIT 16u
 #endif
 
-/* What holds the models: two slots, and a journal of two records, in flash of one kind. You fill it in; it never changes. Your
+/* What holds the models: two slots, and a journal, in flash of one kind. You fill it in; it never changes. Your
  * functions return 0, or anything else if they failed. Power may be lost while any of them runs. */
 typedef struct {
     void *context; /* is passed to your functions */
@@ -38,23 +38,23 @@ typedef struct {
     int (*verify)(void *context, const void *message, uint32_t bytes, const uint8_t signature[KIBI_SIGNATURE_BYTES]);
     /* The least counter of a version that may be installed, in memory that cannot be turned back; NULL: there is no such memory. */
     uint32_t (*least_counter)(void *context);
-    /* Raises it: called when a model is confirmed whose counter is above it. */
+    /* Raises it: called when a model is confirmed whose counter is above it. Never NULL where least_counter is not. */
     int (*raise_counter)(void *context, uint32_t counter);
     const kibi_kernels *kernels; /* of the core: files that need others are refused */
     const uint32_t *targets;     /* the hashes of the names of targets whose files the core runs */
     const uint8_t *mapped[2];    /* where the bytes of each slot are in memory: files run there, in place; at a multiple of 8 */
     uint32_t slot[2];            /* the address of each slot: a multiple of sector_bytes, as all addresses here */
     uint32_t slot_bytes;         /* of each of them: a multiple of sector_bytes */
-    uint32_t journal[2];         /* the address of each record of the journal */
-    uint32_t journal_bytes;      /* for each of them: a multiple of sector_bytes. What a record leaves holds marks of progress */
-    uint32_t sector_bytes;       /* are erased at once: a power of two */
+    uint32_t journal;            /* the address of the journal */
+    uint32_t journal_bytes;      /* of it: a multiple of sector_bytes, two sectors at least */
+    uint32_t sector_bytes;       /* are erased at once: a power of two, not smaller than sizeof(kibi_journal) */
     uint32_t program_bytes;      /* are programmed at once: a power of two, 1 ... KIBI_UPDATE_UNIT */
     uint32_t arena_bytes;        /* of the arena that you have: models that need more are refused */
     uint32_t state_bytes;        /* of the memory that you have for variables */
     uint32_t model;              /* the hash of the name of the model that the device runs */
-    uint16_t target_count;       /* of targets */
-    uint8_t starts;              /* so often a new model is started before it must be confirmed, 1 ... 254; 0: it need not be */
-    uint8_t takes_unsigned;      /* 1: where verify is NULL, packages of anybody are taken; 0: none is */
+    uint32_t target_count;       /* of targets */
+    uint32_t starts;              /* so often a new model is started before it must be confirmed, 1 ... 254; 0: it need not be */
+    uint32_t takes_unsigned;      /* 1: where verify is NULL, packages of anybody are taken; 0: none is */
 } kibi_store;
 
 /* Which model to open. */
@@ -74,54 +74,44 @@ typedef struct {
 
 /* A record of the journal. The newest one that is whole holds. */
 typedef struct {
-    uint32_t sequence; /* grows by 1 with each record; even ones are in journal[0] */
-    uint8_t active;    /* the slot whose model is opened */
-    uint8_t trial;     /* 0: that model is confirmed; else 1 more than the starts that it has left */
-    uint8_t reserved[2];
+    uint32_t sequence; /* grows by 1 with each record */
+    uint32_t active;   /* the slot whose model is opened */
+    uint32_t trial;    /* 0: that model is confirmed; else 1 more than the starts that it has left */
     uint32_t package;  /* tells which package is being written into the other slot; 0: none is */
-    uint32_t made;     /* so many bytes of its file are in the slot, and each mark after the record says that there are more */
-    uint32_t used;     /* bytes of its payload that made them */
-    kibi_slot_file files[2];
-    uint32_t crc;                                /* of all fields above */
-    uint8_t rest[KIBI_UPDATE_UNIT - 104u % KIBI_UPDATE_UNIT]; /* of the last unit */
+    uint32_t made;     /* so many bytes of its file are in the slot */
+    uint32_t next;     /* the offset in the package of the byte that comes after those that made them */
+    kibi_slot_file files[2]; /* of the active slot, and of the other one */
+    uint32_t crc;            /* of all fields above */
+    uint8_t rest[(KIBI_UPDATE_UNIT > 128u ? KIBI_UPDATE_UNIT : 128u) - 108u]; /* of its place, which no sector's end cuts */
 } kibi_journal;
 
-/* A record, and memory that the digest of a slot's file takes. */
+/* The newest record of a store's journal. */
 typedef struct {
-    kibi_journal journal;
-    uint32_t work[KIBI_SHA256_WORK];
-} kibi_reading;
+    const kibi_store *store;
+    uint32_t end; /* the place for the next record: an offset in the journal */
+    kibi_journal record;
+} kibi_newest;
 
 /* A package that is being received. The caller owns it; no field is for the caller's use. */
 typedef struct {
-    const kibi_store *store; /* NULL: none is */
-    uint32_t wanted;         /* the offset in the package of the next byte */
-    uint32_t payload;        /* where its payload begins, once the head is known */
-    uint32_t end;            /* where its payload ends, once all before it is known to be right */
-    uint32_t file_bytes;     /* of the new file */
-    uint32_t made;           /* bytes of it that are in the slot, or in the unit */
-    uint32_t step;           /* so many bytes from one mark of progress to the next */
-    uint32_t mark;           /* the address of the next mark, */
-    uint32_t marks_end;      /* and that after the last one */
-    uint32_t sum;            /* of the ids of kernels; then which package it is, as in the journal */
-    uint8_t into;            /* the slot */
-    uint8_t is_delta;
-    uint8_t has_base;        /* the active slot's model is whole */
+    uint32_t wanted;  /* the offset in the package of the next byte */
+    uint32_t until;   /* where its payload ends */
+    uint32_t within;  /* the bits of offsets within a sector and a block; 0: the head is not complete yet */
+    uint32_t sum;     /* of the ids of kernels */
+    uint32_t lacking; /* 1: the core lacks one of these kernels */
+    uint32_t is_delta;
+    uint32_t room;    /* bytes of the unit that have not been made yet */
     union {
         uint8_t bytes[KIBI_UPDATE_UNIT];
-        uint32_t id;      /* of a kernel, as it arrives */
-        uint32_t mark[2]; /* of progress */
+        uint32_t id; /* of a kernel, as it arrives */
     } unit;
+    kibi_newest newest; /* its store is NULL if no package is being received */
     union { /* at any time one of these */
         struct {
             kibi_file_package package;
             uint8_t signature[KIBI_SIGNATURE_BYTES];
         } head;
-        struct {
-            kibi_file_package package;
-            kibi_journal journal;
-        } checked;
-        kibi_reading read;
+        uint32_t work[KIBI_SHA256_WORK];
 #if KIBI_UPDATE_DELTA
         kibi_delta delta;
 #endif
@@ -135,7 +125,7 @@ typedef struct {
 kibi_status kibi_update_boot(const kibi_store *store, kibi_boot *boot);
 
 /* Confirms the active model: call it in each run in which the model has shown that it works. Writes only where something changes.
- * KIBI_ERROR_NO_MODEL: there is none. KIBI_ERROR_STORAGE: a function of yours failed; call it again. */
+ * KIBI_ERROR_NO_MODEL: no package has been installed. KIBI_ERROR_STORAGE: a function of yours failed; call it again. */
 kibi_status kibi_update_confirm(const kibi_store *store);
 
 /* Refuses a model on trial, for instance one that kibi_model_open has refused: the next kibi_update_boot gives the older one, if
@@ -143,7 +133,8 @@ kibi_status kibi_update_confirm(const kibi_store *store);
 kibi_status kibi_update_reject(const kibi_store *store);
 
 /* Begins to receive a package. KIBI_ERROR_SEQUENCE: the active model is on trial, and the other slot has the model to go back to:
- * confirm it first. KIBI_ERROR_STORAGE: the store's sizes are not as they must be. */
+ * confirm it first. If there is no such model, one on trial counts as confirmed from here on.
+ * KIBI_ERROR_STORAGE: program_bytes is not as it must be, or a function of yours failed. */
 kibi_status kibi_update_begin(kibi_update *update, const kibi_store *store);
 
 /* Takes bytes of the package, as many at once as you like; `offset`: of the first one in the package. What comes before the wanted
