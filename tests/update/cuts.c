@@ -107,15 +107,15 @@ static void outcome(int needs_model)
     finish();
 }
 
-/* Cuts an action at each of its operations, and after each cut what follows at every so many of its own. */
+/* Cuts an action at every so many of its operations, and after each cut what follows at every so many of its own. */
 static void cut(const image *before, action *act, int needs_model)
 {
     static image after;
-    uint32_t at = 0;
+    uint32_t at = d.chosen.seed % d.chosen.every;
     if (after.bytes == NULL) {
         after = image_make(&d);
     }
-    for (int was_cut = 1; was_cut; ++at) {
+    for (int was_cut = 1; was_cut; at += d.chosen.every) {
         image_load(&d, before);
         d.random = d.chosen.seed + at;
         was_cut = runs_until(act, at);
@@ -150,10 +150,20 @@ static void flip(const image *before, uint32_t first, uint32_t bytes, uint32_t e
     }
 }
 
+/* Flips bits of the journal's records, and of the place for the next one. */
+static void flip_records(const image *before, uint32_t every)
+{
+    uint32_t bytes = d.store.journal_bytes;
+    while (bytes > sizeof(kibi_journal) && before->bytes[d.store.journal + bytes - sizeof(kibi_journal) - 1u] == 0xFFu) {
+        --bytes;
+    }
+    flip(before, d.store.journal, bytes, every, 1);
+}
+
 /* Flips bits of the journal, and of both slots: each of them may be the only whole one. */
 static void flip_all(const image *before, int needs_model)
 {
-    flip(before, d.store.journal, d.store.journal_bytes, d.chosen.stride / 8u + 1u, 1);
+    flip_records(before, d.chosen.stride / 8u + 1u);
     for (unsigned k = 0; k < 2u; ++k) {
         flip(before, d.store.slot[k], files[NEW].bytes, 8u * d.chosen.stride + 1u, needs_model);
     }
@@ -187,7 +197,7 @@ int main(void)
     image_load(&d, &state);
     install_old(&d);
     image_save(&state, &d);
-    flip(&state, d.store.journal, d.store.journal_bytes, 1, 1);
+    flip_records(&state, d.chosen.every);
     image_load(&d, &state);
     check(booted(&d, files, 2, &boot) == OLD && boot.counter == 1u, "the first model is there");
     check(kibi_update_confirm(&d.store) == KIBI_OK, "the first model is confirmed");

@@ -113,6 +113,7 @@ void device_make(device *d)
     s->has_ecc = read_number();
     s->starts = read_number();
     s->seed = read_number();
+    s->every = read_number();
     s->stride = read_number();
     s->trust = read_number();
     flash *const f = &d->flash;
@@ -147,7 +148,7 @@ void device_make(device *d)
     store->journal_bytes = s->journal_bytes;
     store->sector_bytes = s->sector_bytes;
     store->program_bytes = s->unit_bytes;
-    store->arena_bytes = 1u << 14;
+    store->arena_bytes = ARENA_BYTES;
     store->starts = s->starts;
     d->random = s->seed;
 }
@@ -209,7 +210,7 @@ kibi_status receive(device *d, const blob *package)
 
 int booted(device *d, const blob *files, unsigned count, kibi_boot *boot)
 {
-    static uint64_t arena[1 << 11];
+    static uint64_t arena[ARENA_BYTES / 8];
     kibi_model model;
     const kibi_status status = kibi_update_boot(&d->store, boot);
     if (status == KIBI_ERROR_NO_MODEL) {

@@ -16,7 +16,7 @@ typedef struct {
 
 /* Sizes of the device, and what it gets: all of it comes through standard input, in this order. */
 typedef struct {
-    uint32_t sector_bytes, unit_bytes, slot_bytes, journal_bytes, has_ecc, starts, seed, stride, trust;
+    uint32_t sector_bytes, unit_bytes, slot_bytes, journal_bytes, has_ecc, starts, seed, every, stride, trust;
 } settings;
 
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
     uint32_t least_counter;
 } image;
 
-enum { TARGET = 0x54455354, MODEL = 0x4D4F444C };
+enum { TARGET = 0x54455354, MODEL = 0x4D4F444C, ARENA_BYTES = 1 << 16 };
 
 uint32_t read_number(void);
 blob read_blob(void);

@@ -44,7 +44,8 @@ class Sizes:
         has_ecc: 1: what was cut cannot be read.
         starts: of a model on trial.
         seed: of all that is drawn.
-        stride: the power is cut a second time at each so many operations; 0: never.
+        every: the power is cut at each so many operations,
+        stride: and a second time at each so many of what follows; 0: never.
         trust: 0 checks signatures; 1 takes packages of anybody; 2 takes none, as there is nothing to check signatures with.
     """
 
@@ -55,6 +56,7 @@ class Sizes:
     has_ecc: int = 0
     starts: int = 3
     seed: int = 1
+    every: int = 1
     stride: int = 0
     trust: int = 0
 
@@ -62,7 +64,7 @@ class Sizes:
     def packed(self) -> bytes:
         """As the programs read them."""
         return struct.pack(
-            "<9I",
+            "<10I",
             self.sector_bytes,
             self.unit_bytes,
             self.slot_bytes,
@@ -70,6 +72,7 @@ class Sizes:
             self.has_ecc,
             self.starts,
             self.seed,
+            self.every,
             self.stride,
             self.trust,
         )
@@ -131,8 +134,8 @@ def sent(*blobs: bytes) -> bytes:
 
 
 @cache
-def program_of(name: str, kernels: Sequence[str]) -> Path:
-    """Builds a test program with a core for this machine, under sanitizers."""
+def program_of(name: str, kernels: Sequence[str], *, sanitize: bool = True) -> Path:
+    """Builds a test program with a core for this machine, under sanitizers, or for long runs without them."""
     folder = Path(tempfile.mkdtemp())
     sources = {path.name: path for path in written_core(kernels, target("host"), folder)}
     for file in ("flash.h", "flash.c", "device.h", "device.c", name):
@@ -141,4 +144,6 @@ def program_of(name: str, kernels: Sequence[str]) -> Path:
         )
     for file in ("flash.c", "device.c", name):
         sources[file] = folder / file
-    return build_program(list(sources.values()), compiler="gcc", level="1", includes=[folder], sanitize=True)
+    return build_program(
+        list(sources.values()), compiler="gcc", level="1" if sanitize else "2", includes=[folder], sanitize=sanitize
+    )

@@ -5,9 +5,9 @@
 
 #include "kernels/kibi_crc32.h"
 
-/* The check sum of the nothing before a record. It is chosen so that the 104 bytes of an erased record have the sum that it has: a place
- * is erased if its record is whole, and has the last number. No other record has it, nor the number before it. */
-#define FORMAT 0x5974F0DFu
+/* The check sum before the first byte of a record. It is chosen so that erased flash is a record that is whole: the sum of its bytes,
+ * which are 0xFF, is 0xFFFFFFFF. A place is erased if it has such a record. No record that is written has this number, nor TORN. */
+#define FORMAT (sizeof(kibi_journal) == 128u ? 0xB613CAA4u : 0xF43CF7F1u)
 #define ERASED 0xFFFFFFFFu
 #define TORN 0xFFFFFFFEu
 #define DIGEST_BYTES 32u

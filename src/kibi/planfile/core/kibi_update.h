@@ -81,8 +81,8 @@ typedef struct {
     uint32_t made;     /* so many bytes of its file are in the slot */
     uint32_t next;     /* the offset in the package of the byte that comes after those that made them */
     kibi_slot_file files[2]; /* of the active slot, and of the other one */
-    uint32_t crc;            /* of all fields above */
-    uint8_t rest[(KIBI_UPDATE_UNIT > 128u ? KIBI_UPDATE_UNIT : 128u) - 108u]; /* of its place, which no sector's end cuts */
+    uint8_t rest[(KIBI_UPDATE_UNIT > 128u ? KIBI_UPDATE_UNIT : 128u) - 108u]; /* it takes 128 bytes, or 256 */
+    uint32_t crc; /* of all bytes above */
 } kibi_journal;
 
 /* The newest record of a store's journal. */
