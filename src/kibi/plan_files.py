@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ def compile_plan(
     target: str | Target | None = None,
     core: "Core | None" = None,
     names: bool = True,
+    fences: bool = False,
     simplified: "Simplified | None" = None,
 ) -> "PlanFile":
     """Makes a plan file: a model as data, which a core in C runs in place.
@@ -46,6 +48,7 @@ def compile_plan(
         core: the core that will run the file, from `compile_core` or `kibi.planfile.core_library.load_core`; None: any that has
             the kernels.
         names: False leaves out the names of the model, its inputs and outputs.
+        fences: True: a core that is compiled with KIBI_CORE_WEIGHTS=1 can write weights of the file while it runs.
         simplified: what `kibi.passes.simplify` made of the loaded model, whose graph is `model`: then a layout is written beside
             the file, from which `compile_like` makes later versions.
 
@@ -75,12 +78,13 @@ def compile_plan(
     if core is not None:
         check_kernels(planned, core)
     ids = () if core is None else core.ids
-    written = written_file(planned, core=ids, with_names=names)
+    written = written_file(planned, core=ids, with_names=names, with_fences=fences)
     file = PlanFile(written.data)
     if core is not None:
         check_parts(file, core)
     if place is not None:
-        layout = None if simplified is None else layout_of(planned, simplified, written, core=ids, names=names)
+        made = None if simplified is None else layout_of(planned, simplified, written, core=ids, names=names)
+        layout = made and replace(made, fences=fences)
         _write(place, file.data, layout)
     return file
 

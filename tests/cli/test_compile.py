@@ -189,3 +189,18 @@ def test_compile_for_a_goal_names_it_in_the_first_lines_and_records_each_kernel(
     record = json.loads((tmp_path / "a" / "glyphs.json").read_text())
     source = (tmp_path / "a" / "glyphs.c").read_text()
     assert all(f"{each['kernel']}(" in source for each in record["kernels"])
+
+
+def test_plan_file_with_fences_says_where_weights_are(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """In text and in JSON; a later version made like it has them, too; C has none."""
+    path, later = tmp_path / "glyphs.kibi", tmp_path / "later.kibi"
+    arguments = ("compile", glyphs, "--format", "plan")
+    record = kibi(*arguments, "--fences", "-o", path, "--json").record
+    assert record["fences"][0]["offset"] == 64
+    assert len(record["fences"]) > 5
+    weights = sum(each["size_bytes"] for each in record["fences"])
+    assert f"{len(record['fences'])}, for {weights:,} bytes of weights" in kibi(*arguments, "--fences", "-o", path).out
+    assert kibi(*arguments, "--like", path, "-o", later, "--json").record["fences"] == record["fences"]
+    assert kibi(*arguments, "-o", later, "--json").record["fences"] == []
+    assert "the old file decides on --fences" in kibi(*arguments, "--like", path, "--fences", "-o", later).err
+    assert "--fences is for plan files" in kibi("compile", glyphs, "--fences", "-o", tmp_path / "c").err

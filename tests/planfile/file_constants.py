@@ -82,7 +82,7 @@ def _recorded(found: list[frozenset[Range]]) -> Callable[[PlanFile, str, int, co
         ranges = set[Range]()
 
         def noted(self: contracts._Evaluation, count: int, operand: int) -> NDArray[Any]:
-            place = (self.params + self.number(operand & 63, 4)) & 0xFFFFFFFF
+            place = (self.params + self.number(operand & 31, 4)) & 0xFFFFFFFF
             ranges.add((place, place + (count << (operand >> 6))))
             return select(self, count, operand)
 

@@ -19,7 +19,7 @@ from kibi.passes import simplify
 from kibi.planfile.layout import Layout, layout_path, load_layout
 from kibi.planfile.like import layout_of, written_like
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, GROUP, NODE
+from kibi.planfile.records import GRAPH, GROUP, HEADER, NODE
 from kibi.planfile.run_reader import runs_of
 from kibi.planfile.writer import written_file
 from kibi.planner import validate
@@ -30,12 +30,12 @@ from tests.support.tflite_builder import Attribute, ModelBuilder
 _Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
-def _deployed(graph: Graph, target: str = "cortex-m4") -> tuple[bytes, Layout]:
+def _deployed(graph: Graph, target: str = "cortex-m4", *, fences: bool = False) -> tuple[bytes, Layout]:
     """The plan file of a model, and its layout."""
     simplified = simplify(graph)
     planned = validate(simplified.graph, kibi.plan(simplified.graph, target))
-    file = written_file(planned)
-    return file.data, layout_of(planned, simplified, file)
+    file = written_file(planned, with_fences=fences)
+    return file.data, replace(layout_of(planned, simplified, file), fences=fences)
 
 
 def _nudged(weights: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -98,6 +98,21 @@ def test_other_weights_change_constants_alone(graph: Graph) -> None:
     assert _skeleton(made.data) == _skeleton(old)
     assert made.layout == replace(layout, digest=made.data[-32:].hex())
     _assert_same_bits(made.data, new)
+
+
+@pytest.mark.parametrize("graph", [residual_network(), pooled_network("MEAN")], ids=lambda graph: graph.name)
+def test_other_weights_of_a_file_with_fences_are_all_behind_them(graph: Graph) -> None:
+    """A core can write them while the older file is open: the new file has the same fences, and no other byte differs."""
+    old, layout = _deployed(graph, fences=True)
+    made = written_like(_tuned(graph), layout)
+    before, after = PlanFile(old), PlanFile(made.data)
+    assert made.departures == ()
+    assert made.layout.fences
+    assert before.fences == after.fences != ()
+    end = before.fences[-1].offset + before.fences[-1].size_bytes
+    differ = [k for k, (a, b) in enumerate(zip(old[:-32], made.data[:-32], strict=True)) if a != b]
+    assert differ
+    assert HEADER.size_bytes <= min(differ) <= max(differ) < end
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])

@@ -65,14 +65,6 @@ def _core_bytes(
     return run, trusted - run, checked - trusted
 
 
-_NO_KERNELS = """\
-#include "kibi_open.h"
-extern const kibi_checked_kernels kibi_core_checked_kernels;
-const kibi_checked_kernels kibi_core_checked_kernels = {NULL, NULL};
-"""
-"""The table of kernels that the function which writes weights names: their code is not counted."""
-
-
 _CHECKPOINTS = ("kibi_checkpoint.c", "kibi_lives.c", "kibi_newest_slot.c", "kibi_crc32.c")
 
 
@@ -102,9 +94,7 @@ def _bytes_of(file: PlanFile, compiler: str, folder: Path, *, weights: bool, sav
     within = folder / f"{weights}_{saves}"
     names = {*_SOURCES, *(["kibi_weights.c"] if weights else []), *(_CHECKPOINTS if saves else [])}
     written = written_core(file.kernels, target("cortex-m4"), within, file.parts, weights=weights)
-    table = within / "no_kernels.c"
-    table.write_text(_NO_KERNELS, encoding="utf-8")
-    sources = [*(each for each in written if each.name in names), *([table] if weights else [])]
+    sources = [each for each in written if each.name in names]
     entries = ["kibi_model_invoke", "kibi_model_open", *(["kibi_weights_write"] if weights else [])]
     entries += ["kibi_model_checkpoint", "kibi_model_resume"] if saves else []
     image = build_image(sources, target("cortex-m4"), entries=entries, compiler=compiler, level="s", includes=[within])

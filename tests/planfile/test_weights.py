@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -13,15 +14,11 @@ from kibi.dtypes import Array
 from kibi.emulator import Core
 from kibi.engines.core import CoreEngine, written_core
 from kibi.engines.core_device import MODEL_BYTES
-from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.contract_text import has_contract
-from kibi.kernels.params.layout import Layout
-from kibi.planfile.in_numpy.program import port_of, programs_of
-from kibi.planfile.kernel_ids import kernel_id
 from kibi.planfile.reader import PlanFile
-from kibi.planfile.records import GRAPH, NODE
+from kibi.planfile.records import HEADER
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.reports.fences import fences
@@ -29,7 +26,7 @@ from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_image
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 from tests.ops.comparison import graph_of
-from tests.planfile.c_model import PAUSED, CModel
+from tests.planfile.c_model import PAUSED, CModel, block, library
 from tests.planfile.file_constants import FileConstants, Range, constants_of
 from tests.planfile.mutants import with_digest
 from tests.support.amount import amount
@@ -37,47 +34,48 @@ from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 
 DIRTY, ACCESS = 3, -40
-_NETWORKS = (residual_network(), pooled_network("MEAN"), pooled_network("FULLY_CONNECTED"), two_input_network())
+NETWORKS = (residual_network(), pooled_network("MEAN"), pooled_network("FULLY_CONNECTED"), two_input_network())
 
 
-def _planned(graph: Graph, **wish: str) -> tuple[PlannedModel, PlanFile]:
+def planned_file(graph: Graph, **wish: str) -> tuple[PlannedModel, PlanFile]:
     planned = PlannedModel.of(graph, kibi.plan(graph, target="host", **wish))  # type: ignore[arg-type]
-    return planned, PlanFile(plan_file(planned))
+    return planned, PlanFile(plan_file(planned, with_fences=True))
 
 
-def _is_right(data: bytes) -> bool:
-    """True if a file with these bytes and their digest keeps to all contracts."""
-    try:
-        programs_of(PlanFile(with_digest(bytearray(data))))
-    except PlanError:
-        return False
-    return True
+def weights_end(file: PlanFile) -> int:
+    """Where the weights end that may be written."""
+    return max((each.offset + each.size_bytes for each in file.fences), default=0)
 
 
-def _shapes(file: PlanFile) -> list[Range]:
-    """Where the shapes of inputs and outputs are: a constant with the same bytes is stored in the same place."""
-    ports = [port_of(file, index) for index in range(file.header["port_count"])]
-    return [(each["shape"], each["shape"] + 4 * each["rank"]) for each in ports]
+@dataclass(frozen=True)
+class Readers:
+    """The steps that read some bytes of a file, as its contracts and runs say of all constants behind the same fences."""
+
+    first: int
+    last: int
+
+    @staticmethod
+    def of(file: PlanFile, constants: FileConstants, first: int, end: int) -> "Readers":
+        """Those of a range of bytes."""
+        touched = [each for each in file.fences if first < each.offset + each.size_bytes and each.offset < end]
+        steps = [n for each in touched for n in constants.readers(each.offset, each.offset + each.size_bytes)]
+        return Readers(min(steps), max(steps))
 
 
-def _changed(data: bytes, first: int, new: bytes) -> bytes:
+def changed(data: bytes, first: int, new: bytes) -> bytes:
     return data[:first] + new + data[first + len(new) :]
 
 
-def _updates(file: PlanFile, constants: FileConstants, seed: int) -> list[tuple[int, bytes]]:
-    """New bytes for each constant that has another value which its kernel takes, one after another."""
-    random, data, found = np.random.default_rng(seed), file.data, list[tuple[int, bytes]]()
-    shapes, end = _shapes(file), 0
+def updates_of(file: PlanFile, constants: FileConstants, seed: int) -> list[tuple[int, bytes]]:
+    """New bytes for each constant that may be written, one after another."""
+    random, found, end = np.random.default_rng(seed), list[tuple[int, bytes]](), 0
     for first, last in constants.ranges:
-        if first < end or any(
-            first < b and a < last for a, b in shapes
-        ):  # a part of another constant, or a record, too
+        if first < end or last > weights_end(file):  # a part of another constant, or one that stays
             continue
-        new = bytes(np.frombuffer(data[first:last], np.uint8) ^ random.integers(0, 2, last - first, np.uint8))
-        changed = _changed(data, first, new)
-        if new != data[first:last] and _is_right(changed):
+        new = bytes(np.frombuffer(file.data[first:last], np.uint8) ^ random.integers(0, 2, last - first, np.uint8))
+        if new != file.data[first:last]:
             found.append((first, new))
-            data, end = changed, last
+            end = last
     return found
 
 
@@ -101,15 +99,15 @@ def _restored(model: CModel, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("granularity", ["row", "tensor"])
-@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
+@pytest.mark.parametrize("graph", NETWORKS, ids=lambda each: each.name)
 def test_update_behind_the_fence_gives_old_outputs_then_new_ones(graph: Graph, granularity: str) -> None:
     """An update of all constants that begins after any step: each is written as soon as the core takes it."""
-    _, file = _planned(graph, granularity=granularity)
+    _, file = planned_file(graph, granularity=granularity)
     constants, inputs = constants_of(file), seeded_inputs(graph, 1)
-    updates = _updates(file, constants, 1)
+    updates = updates_of(file, constants, 1)
     new = file.data
     for first, data in updates:
-        new = _changed(new, first, data)
+        new = changed(new, first, data)
     old_outputs, new_outputs = _outputs(file.data, inputs), _outputs(new, inputs)
     assert old_outputs != new_outputs
     model = CModel(file, weights=True)
@@ -137,7 +135,7 @@ def _left(
     for first, data in updates:
         old = model.data[first : first + len(data)].tobytes()
         status, until, given = model.write_weights(first, data, waits=True)
-        last = max(constants.readers(first, first + len(data)))
+        last = Readers.of(model.file, constants, first, first + len(data)).last
         if 0 < done <= last:
             assert (status, until, given) == (PAUSED, last + 1, data)
             assert model.data[first : first + len(data)].tobytes() == old
@@ -153,12 +151,12 @@ def _tries_each(graph: Graph, *, most: int, **wish: str) -> tuple[int, int]:
     Returns:
         How many inferences were clean, and how many were mixed.
     """
-    _, file = _planned(graph, **wish)
+    _, file = planned_file(graph, **wish)
     if not all(has_contract(PARAMS[kernel]) for kernel in file.kernels):
         return 0, 0
     constants, inputs, random = constants_of(file), seeded_inputs(graph, 1), np.random.default_rng(len(file.data))
     model, counts = CModel(file, weights=True), [0, 0]
-    updates = _updates(file, constants, 2)
+    updates = updates_of(file, constants, 2)
     if not updates or model.call("invoke"):
         return 0, 0
     old_outputs = _outputs(file.data, inputs)
@@ -170,23 +168,23 @@ def _tries_each(graph: Graph, *, most: int, **wish: str) -> tuple[int, int]:
         done = model.run_for(start) if start else PAUSED
         assert model.write_weights(first, data, waits=False)[0] == 0
         status = done if done != PAUSED else model.finish()
-        readers = constants.readers(first, first + len(data))
-        is_mixed = 0 < start < len(constants.steps) and min(readers) < start <= max(readers)
+        readers = Readers.of(file, constants, first, first + len(data))
+        is_mixed = 0 < start < len(constants.steps) and readers.first < start <= readers.last
         assert status == (DIRTY if is_mixed else 0)
         if status == 0:
-            is_old = max(readers) < start
-            new_outputs = _outputs(_changed(file.data, first, data), inputs)
+            is_old = readers.last < start
+            new_outputs = _outputs(changed(file.data, first, data), inputs)
             assert model.outputs() == (old_outputs if is_old else new_outputs)
         model.call("reset")
         model.write_all(inputs)
         assert model.finish() == 0
-        assert model.outputs() == _outputs(_changed(file.data, first, data), inputs)
+        assert model.outputs() == _outputs(changed(file.data, first, data), inputs)
         counts[is_mixed] += 1
     return counts[0], counts[1]
 
 
 @pytest.mark.parametrize("granularity", ["row", "tensor"])
-@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
+@pytest.mark.parametrize("graph", NETWORKS, ids=lambda each: each.name)
 def test_inference_that_read_old_and_new_bytes_says_so(graph: Graph, granularity: str) -> None:
     """And no other one; the next inference is clean."""
     clean, mixed = _tries_each(graph, most=150, granularity=granularity)
@@ -201,7 +199,7 @@ def test_weights_of_any_operator_are_written_between_steps(operator: str) -> Non
         _tries_each(graph_of(OPERATOR_MODELS[operator](Seeded(seed))), most=12, granularity=granularity)
 
 
-def _random_ranges(random: np.random.Generator, file: PlanFile, ranges: Sequence[Range], count: int) -> Iterator[Range]:
+def random_ranges(random: np.random.Generator, file: PlanFile, ranges: Sequence[Range], count: int) -> Iterator[Range]:
     """Parts of constants, what is beside them, and anything."""
     size = len(file.data)
     for number in range(count):
@@ -216,95 +214,67 @@ def _random_ranges(random: np.random.Generator, file: PlanFile, ranges: Sequence
             yield begin, begin + int(random.integers(1, 200))
 
 
-@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
-def test_bytes_that_are_no_constants_are_refused_and_stay(graph: Graph) -> None:
-    """Records, runs, tables, parameters, gaps, the digest, what is after the file; and values that no kernel takes."""
-    _, file = _planned(graph)
-    constants, random = constants_of(file), np.random.default_rng(3)
-    is_constant = np.zeros(2 * len(file.data) + 400, bool)
-    for first, end in constants.ranges:
-        is_constant[first:end] = True
+@pytest.mark.parametrize("graph", NETWORKS, ids=lambda each: each.name)
+def test_bytes_that_are_no_weights_are_refused_and_stay(graph: Graph) -> None:
+    """The header, records, runs, tables, parameters, fences, the digest, what is after the file; weights may have any bytes."""
+    _, file = planned_file(graph)
+    constants, random, end = constants_of(file), np.random.default_rng(3), weights_end(file)
+    assert {each for each in constants.ranges if each[1] <= end}
     model, taken, refused = CModel(file, weights=True), 0, 0
-    for first, end in _random_ranges(random, file, constants.ranges, amount(600, 6000)):
-        data = random.integers(0, 256, end - first, np.uint8).tobytes()
+    for first, last in random_ranges(random, file, constants.ranges, amount(600, 6000)):
+        data = random.integers(0, 256, last - first, np.uint8).tobytes()
         before = model.data.tobytes()
         status, _, given = model.write_weights(first, data, waits=False)
         if status == 0:
-            assert is_constant[first:end].all()
-            assert model.data.tobytes() == _changed(before, first, data)
-            assert given == before[first:end]
+            assert HEADER.size_bytes <= first < last <= end
+            assert model.data.tobytes() == changed(before, first, data)
+            assert given == before[first:last]
             taken += 1
         else:
             assert status == ACCESS
+            assert first < HEADER.size_bytes or last > end
             assert (model.data.tobytes(), given) == (before, data)
-            is_one = any(a <= first and end <= b for a, b in constants.ranges)
-            assert not is_one or not _is_right(_changed(before, first, data))
             refused += 1
     assert min(taken, refused) > 50
-    for first, size in ((0xFFFFFFF0, 32), (0xFFFFFFFF, 1), (len(file.data) - 32, 32), (64, 0xFFFF)):
+    for first, size in ((0xFFFFFFF0, 32), (0xFFFFFFFF, 1), (len(file.data) - 32, 32), (64, 0xFFFF), (64, 0), (end, 1)):
         assert model.write_weights(first, bytes(size), waits=True)[0] == ACCESS
+
+
+def test_file_without_fences_is_read_alone() -> None:
+    """It opens, and nothing of it may be written."""
+    graph = residual_network()
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="host"))))
+    assert file.fences == ()
+    model = CModel(file, weights=True)
+    for first in range(0, len(file.data), 8):
+        assert model.write_weights(first, bytes(4), waits=False)[0] == ACCESS
+    assert model.data.tobytes() == file.data
 
 
 def test_weights_of_wrong_calls() -> None:
     """Null pointers, and a model that is not open."""
-    _, file = _planned(residual_network())
+    _, file = planned_file(residual_network())
     model = CModel(file, weights=True)
     first, end = constants_of(file).ranges[0]
+    write = library(weights=True)["kibi_weights_write"]
+    assert write(None, ctypes.c_uint32(first), block(bytes(4)).ctypes.data_as(ctypes.c_void_p), 4, None) == -1
+    assert write(ctypes.byref(model._model), ctypes.c_uint32(first), None, 4, None) == -1
     model.call("close")
     assert model.write_weights(first, bytes(end - first), waits=True)[0] == -4
 
 
-@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
+@pytest.mark.parametrize("graph", NETWORKS, ids=lambda each: each.name)
 def test_report_and_file_agree_on_first_and_last_steps(graph: Graph) -> None:
     """The planner's view of an inference, and the runs of the file."""
-    planned, file = _planned(graph)
-    constants = constants_of(file)
-    found = {}
+    planned, file = planned_file(graph)
+    constants, found = constants_of(file), {}
     for first, end in constants.ranges:
-        readers = constants.readers(first, end)
-        found[first, end] = (min(readers), max(readers))
+        if end <= weights_end(file):
+            readers = constants.readers(first, end)
+            found[first, end] = (min(readers), max(readers))
     told = {(each.size_bytes, each.first, each.last) for each in fences(planned)}
     assert {(end - first, *steps) for (first, end), steps in found.items()} == told
-
-
-def _with_other_pointers(file: PlanFile, random: np.random.Generator) -> bytes:
-    """A file of which some pointers to constants lead elsewhere: into records, runs, tables, other constants."""
-    data = bytearray(file.data)
-    graph = file.record(GRAPH, file.header["graphs"])
-    nodes = [file.record(NODE, graph["nodes"] + k * NODE.size_bytes) for k in range(graph["node_count"])]
-    names = {kernel_id(name): name for name in file.kernels}
-    for _ in range(int(random.integers(1, 4))):
-        node = nodes[random.integers(len(nodes))]
-        kind = PARAMS[names[node["kernel_id"]]]
-        places = [
-            place for each, place in zip(kind.fields, Layout.of(kind).offsets, strict=True) if each.is_pointer
-        ] or [0]
-        at = node["params"] + places[random.integers(len(places))]
-        to = int(random.integers(0, len(data) // 4)) * 4
-        data[at : at + 4] = ((to - node["params"]) % (1 << 32)).to_bytes(4, "little")
-    return with_digest(data)
-
-
-@pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
-def test_no_write_makes_a_file_that_open_would_refuse(graph: Graph) -> None:
-    """Whoever made the file: constants may be where records, runs or checked numbers are, and values may be any."""
-    _, file = _planned(graph)
-    random, opened, taken = np.random.default_rng(4), 0, 0
-    for _ in range(amount(200, 3000)):
-        made = PlanFile(_with_other_pointers(file, random))
-        try:
-            ranges = constants_of(made).ranges
-        except PlanError:
-            continue
-        model = CModel(made, weights=True)
-        opened += 1
-        for first, end in _random_ranges(random, made, ranges, 12):
-            new = random.integers(0, 256, end - first, np.uint8).tobytes()
-            if model.write_weights(first, new, waits=False)[0] == 0:
-                taken += 1
-                CModel(PlanFile(with_digest(bytearray(model.data.tobytes()))), weights=True)  # it opens
-                assert model.call("invoke") == 0
-    assert min(opened, taken) > 10
+    assert {each.until - 1 for each in file.fences} == {last for _, last in found.values()}
 
 
 _DEVICE_FUNCTIONS = (
@@ -313,6 +283,7 @@ _DEVICE_FUNCTIONS = (
     "kibi_model_run_for",
     "kibi_model_output",
     "kibi_weights_write",
+    "kibi_core_checked_kernels",
 )
 
 
@@ -320,7 +291,7 @@ def test_weights_are_written_on_the_device(tmp_path: Path) -> None:
     """The same on the emulated core, with a file in RAM: a write that waits, one that mixes, and a clean inference."""
     graph = residual_network()
     processor = kibi.target("cortex-m4")
-    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="cortex-m4"))))
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph, target="cortex-m4")), with_fences=True))
     constants, inputs = constants_of(file), seeded_inputs(graph, 1)
     sources = written_core(file.kernels, processor, tmp_path, file.parts, weights=True)
     image = build_image(sources, processor, entries=_DEVICE_FUNCTIONS, level="s", includes=[tmp_path])
@@ -344,14 +315,14 @@ def test_weights_are_written_on_the_device(tmp_path: Path) -> None:
         return [core.read(int.from_bytes(core.read(port, 4), "little"), file.outputs[0].size_bytes)]
 
     assert call("kibi_model_open", model, data, len(file.data), kernels, arena, file.arena_bytes) == 0
-    first, new = _updates(file, constants, 4)[0]
+    first, new = updates_of(file, constants, 4)[0]
     core.write(given, new)
     write = ("kibi_weights_write", model, first, given, len(new))
     begin()
     assert call("kibi_model_run_for", model, 5) == PAUSED
     assert call(*write, until) == PAUSED
     last = int.from_bytes(core.read(until, 4), "little")
-    assert last == max(constants.readers(first, first + len(new))) + 1
+    assert last == Readers.of(file, constants, first, first + len(new)).last + 1
     assert call("kibi_model_run_for", model, last - 5) == PAUSED
     assert call(*write, until) == 0
     assert core.read(given, len(new)) == file.data[first : first + len(new)]
@@ -370,26 +341,26 @@ def test_weights_are_written_on_the_device(tmp_path: Path) -> None:
 def test_engine_writes_weights_between_slices() -> None:
     """`CoreEngine` has the function, too."""
     graph = pooled_network("MEAN")
-    _, file = _planned(graph)
+    _, file = planned_file(graph)
     engine, constants, inputs = CoreEngine(file, weights=True), constants_of(file), seeded_inputs(graph, 1)
-    first, new = _updates(file, constants, 1)[0]
+    first, new = updates_of(file, constants, 1)[0]
     assert engine.write_weights(first, new) == (0, 0)
-    changed = PlanFile(with_digest(bytearray(_changed(file.data, first, new))))
-    found, expected = engine.run(inputs), CoreEngine(changed).run(inputs)
+    other = PlanFile(with_digest(bytearray(changed(file.data, first, new))))
+    found, expected = engine.run(inputs), CoreEngine(other).run(inputs)
     assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
     assert engine.call("run_for", ctypes.c_uint32(3)) == PAUSED
-    assert engine.write_weights(first, new) == (PAUSED, max(constants.readers(first, first + len(new))) + 1)
+    assert engine.write_weights(first, new) == (PAUSED, Readers.of(file, constants, first, first + len(new)).last + 1)
     assert engine.write_weights(len(file.data), b"1") == (ACCESS, 0)
 
 
 @pytest.mark.parametrize("graph", [residual_network(), two_input_network()], ids=lambda each: each.name)
 def test_update_behind_the_fence_of_an_inference_by_the_row(graph: Graph) -> None:
     """Rows that arrive count as steps; what was written changes the next inference alone; a mixture is told in the end."""
-    planned, file = _planned(graph, input="streamed")
+    planned, file = planned_file(graph, input="streamed")
     constants, inputs = constants_of(file), seeded_inputs(graph, 1)
-    update = _updates(file, constants, 1)[0]
+    update = updates_of(file, constants, 1)[0]
     first, new = update
-    new_file = with_digest(bytearray(_changed(file.data, first, new)))
+    new_file = with_digest(bytearray(changed(file.data, first, new)))
     rows = [array.reshape(file.inputs[number].rows, -1) for number, array in enumerate(inputs)]
 
     def inference(model: CModel, *, at: int, waits: bool) -> tuple[int, bool]:
@@ -430,9 +401,9 @@ def test_update_behind_the_fence_of_an_inference_by_the_row(graph: Graph) -> Non
 def test_weights_of_a_leased_arena_leave_the_lease_as_it_is() -> None:
     """The check of a file that is written does not take the arena."""
     graph = residual_network()
-    _, file = _planned(graph)
+    _, file = planned_file(graph)
     model, inputs = CModel(file, lease=True, weights=True), seeded_inputs(graph, 1)
-    first, new = _updates(file, constants_of(file), 1)[0]
+    first, new = updates_of(file, constants_of(file), 1)[0]
     model.write_all(inputs)
     assert model.run_for(3) == PAUSED
     arena = model.arena.tobytes()

@@ -15,14 +15,14 @@ from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network, residual_network, two_input_network
-from tests.planfile.c_model import PAUSED, CModel, library
+from tests.planfile.c_model import PAUSED, CModel
 from tests.planfile.file_constants import constants_of
 from tests.planfile.mutants import with_digest
-from tests.planfile.test_weights import DIRTY, _changed, _updates
+from tests.planfile.test_weights import DIRTY, updates_of
 from tests.support.amount import amount
 from tests.support.slots import Slots
 
-_NO_CHECKPOINT, _KERNEL = -9, -17
+_NO_CHECKPOINT = -9
 _MORE_BYTES = 24
 """The head of a slot, the tags and the sum of the weights."""
 _NETWORKS = (residual_network(), pooled_network("FULLY_CONNECTED"), two_input_network())
@@ -30,7 +30,7 @@ _NETWORKS = (residual_network(), pooled_network("FULLY_CONNECTED"), two_input_ne
 
 def _file(graph: Graph, granularity: str) -> PlanFile:
     plan = kibi.plan(graph, target="host", granularity=granularity)
-    return PlanFile(plan_file(PlannedModel.of(graph, plan)))
+    return PlanFile(plan_file(PlannedModel.of(graph, plan), with_fences=True))
 
 
 def _slots(file: PlanFile) -> Slots:
@@ -43,7 +43,7 @@ class _Trial:
     def __init__(self, graph: Graph, file: PlanFile) -> None:
         self.file, self._inputs = file, seeded_inputs(graph, 1)
         self._constants = constants_of(file)
-        self.updates = _updates(file, self._constants, 1)
+        self.updates = updates_of(file, self._constants, 1)
         self._outputs = cache(self._made)
 
     def _made(self, data: bytes) -> list[bytes]:
@@ -120,7 +120,7 @@ def test_tags_of_both_halves_come_together() -> None:
     graph = residual_network()
     file = _file(graph, "tensor")
     constants, inputs = constants_of(file), seeded_inputs(graph, 1)
-    updates = _updates(file, constants, 1)
+    updates = updates_of(file, constants, 1)
     readers = {first: constants.readers(first, first + len(new)) for first, new in updates}
     early = min(updates, key=lambda each: max(readers[each[0]]))
     late = max(updates, key=lambda each: min(readers[each[0]]))
@@ -150,7 +150,7 @@ def test_sum_notices_each_word_that_differs() -> None:
     first.data = [bytearray(each) for each in slots.data]
     assert model.run_for(5) == PAUSED
     assert slots.call(model, "checkpoint") == 0
-    updates = _updates(file, constants_of(file), 3)
+    updates = updates_of(file, constants_of(file), 3)
     for begin, new in updates:
         changed = [k for k, byte in enumerate(new) if byte != file.data[begin + k]]
         for byte in changed[:: len(changed) // 4 + 1]:
@@ -176,26 +176,3 @@ def test_core_whose_weights_are_written_and_others_refuse_each_others_checkpoint
         assert slots.call(one, "checkpoint") == 0
         assert slots.call(others[0], "resume") == _NO_CHECKPOINT
         assert slots.call(same, "resume") == 0
-
-
-class _Kernels(ctypes.Structure):
-    """`kibi_kernels`."""
-
-    _fields_ = (("kernels", ctypes.c_void_p), ("count", ctypes.c_uint32))
-
-
-def test_model_that_was_opened_with_other_kernels_is_refused() -> None:
-    """Its contracts are not known: nothing is written."""
-    file = _file(residual_network(), "row")
-    first, new = _updates(file, constants_of(file), 1)[0]
-    model = CModel(file, weights=True, trusts=True)
-    assert model.write_weights(first, new, waits=True)[0] == 0
-    own = _Kernels.in_dll(library(weights=True), "kibi_core_kernels")
-    other = _Kernels(own.kernels, own.count)
-    size, address = ctypes.c_size_t(len(file.data)), ctypes.c_void_p(model.data.ctypes.data)
-    arena, room = ctypes.c_void_p(model.arena.ctypes.data), ctypes.c_size_t(model.arena.size)
-    model.data[:] = np.frombuffer(file.data, np.uint8)
-    assert model.call("open_trusted", address, size, ctypes.byref(other), arena, room) == 0
-    assert model.write_weights(first, new, waits=False) == (_KERNEL, 0, new)
-    assert model.data.tobytes() == file.data
-    assert _changed(file.data, first, new) != file.data

@@ -78,6 +78,9 @@ def compile_models(
     otherwise: Annotated[
         bool, typer.Option("--otherwise", help="With --like: write the file also where it departs from the old one.")
     ] = False,
+    fences: Annotated[
+        bool, typer.Option("--fences", help="With --format plan: weights of the file can be written while it runs.")
+    ] = False,
     name: Annotated[
         str | None,
         typer.Option(
@@ -124,9 +127,18 @@ def compile_models(
         raise InputError(
             "--slices, --slice, --lease, --spare and --checkpoints are for C. A core runs any plan file in slices."
         )
+    if fences and not is_plan:
+        raise InputError("--fences is for plan files. Add --format plan, or leave it out.")
     chosen = [*option_words(options), *graph_words(without_pass)]
     if like is not None:
-        given = {"--core": core, "--name": name, "--plan": plan, "--tune": tune, " ".join(chosen): chosen}
+        given = {
+            "--core": core,
+            "--name": name,
+            "--plan": plan,
+            "--tune": tune,
+            "--fences": fences,
+            " ".join(chosen): chosen,
+        }
         check_like(models, is_plan=is_plan, others=[flag for flag, value in given.items() if value])
         write_like(
             models[0], like, directory, signature, target, decompress=decompress, otherwise=otherwise, as_json=as_json
@@ -162,7 +174,8 @@ def compile_models(
             tunings, plans = [found for found, _ in made], [each for _, each in made]
         if is_plan:
             named = replace(simplified[0], graph=graphs[0])
-            write_plan_file(named, plans[0], directory, core, is_given=plan is not None, as_json=as_json)
+            is_given = plan is not None
+            write_plan_file(named, plans[0], directory, core, is_given=is_given, fences=fences, as_json=as_json)
             return
         if slice_limit is not None:
             check_slices(graphs, plans, processor, slice_limit)

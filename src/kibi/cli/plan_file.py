@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
 
 
 def write_plan_file(
-    simplified: "Simplified", plan: "Plan", path: Path, core: Path | None, *, is_given: bool, as_json: bool
+    simplified: "Simplified",
+    plan: "Plan",
+    path: Path,
+    core: Path | None,
+    *,
+    is_given: bool,
+    fences: bool,
+    as_json: bool,
 ) -> None:
     """Writes a plan file, for kernels that the core has, and its layout."""
     import kibi  # noqa: PLC0415
@@ -28,7 +36,7 @@ def write_plan_file(
     named = None if core is None else load_core(core)
     if named is not None and not is_given:
         plan = fitted(simplified.graph, plan, named, kibi.target(plan.target))
-    file = kibi.compile_plan(simplified.graph, plan, path, core=named, simplified=simplified)
+    file = kibi.compile_plan(simplified.graph, plan, path, core=named, fences=fences, simplified=simplified)
     if as_json:
         print_json(_record(file, plan.target, path))
         return
@@ -130,7 +138,13 @@ def _differing(old: Path, data: bytes) -> int:
 
 def _record(file: "PlanFile", target: str, path: Path) -> dict[str, object]:
     record = {"file": str(path), "bytes": len(file.data), "target": target, "kernels": list(file.kernels)}
-    return {**record, "arena_bytes": file.arena_bytes, "state_bytes": file.state_bytes}
+    record |= {"arena_bytes": file.arena_bytes, "state_bytes": file.state_bytes}
+    return {**record, "fences": [asdict(each) for each in file.fences]}
+
+
+def _weight_bytes(file: "PlanFile") -> int:
+    """How many bytes may be written."""
+    return sum(each.size_bytes for each in file.fences)
 
 
 def _show(file: "PlanFile", target: str, path: Path) -> None:
@@ -141,6 +155,11 @@ def _show(file: "PlanFile", target: str, path: Path) -> None:
             ("plan file", f"{path} for {target}, {byte_text(len(file.data))}"),
             ("arena", byte_text(file.arena_bytes)),
             *([("state", byte_text(file.state_bytes))] if file.state_bytes else []),
+            *(
+                [("fences", f"{len(file.fences):,}, for {_weight_bytes(file):,} bytes of weights")]
+                if file.fences
+                else []
+            ),
             ("kernels", ", ".join(name.removeprefix("kibi_") for name in file.kernels)),
         ],
     )

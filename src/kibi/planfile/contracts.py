@@ -6,10 +6,11 @@ from functools import cache
 from kibi.dtypes import DType
 from kibi.errors import InternalError
 from kibi.kernels import find, header_of
-from kibi.kernels.params import PARAMS
+from kibi.kernels.params import PARAMS, FieldKind
 from kibi.kernels.params.contract import contract_bytes
-from kibi.kernels.params.contract_operations import Op, operations
+from kibi.kernels.params.contract_operations import ANY_ELEMENTS, Op, marked, operations
 from kibi.kernels.params.contract_text import has_contract
+from kibi.kernels.params.layout import Layout
 from kibi.planfile.records import Kind
 
 _PARAMETER = re.compile(r"(?:const\s+)?(?P<type>\w+)[\s*]+(?:const\s*\*\s*)?(?P<name>\w+)\s*$")
@@ -46,7 +47,24 @@ def contract_of(kernel: str, without: frozenset[str] = frozenset()) -> bytes:
         return NEVER_KEPT
     types = {name: kind for kind, name in kernel_parameters(kernel)}
     read, made = (_SIZES.get(types.get(name, "void"), 1) for name in ("rows", "output"))
-    return contract_bytes(kernel, PARAMS[kernel], read, made, without & PARAMS[kernel].parts.keys())
+    found = contract_bytes(kernel, PARAMS[kernel], read, made, without & PARAMS[kernel].parts.keys())
+    runs_graphs = any(each.kind is FieldKind.SUBGRAPH for each in PARAMS[kernel].fields)
+    return found if runs_graphs else marked(found)  # a core looks at what goes into graphs and out of them
+
+
+@cache
+def any_elements(kernel: str) -> frozenset[str]:
+    """Returns the arrays of a kernel's parameters that may have any elements: the check of a file looks at none of them."""
+    arrays = {
+        data[0] % ANY_ELEMENTS: True for operation, data in operations(contract_of(kernel)) if operation is Op.ARRAY
+    }
+    for operation, data in operations(contract_of(kernel)):
+        words = data if operation in (Op.EACH, Op.MOST_SUM) else data[: operation is Op.ARRAY]
+        for each in words:
+            arrays[each % ANY_ELEMENTS] &= operation is Op.ARRAY and bool(each & ANY_ELEMENTS)
+    kind = PARAMS[kernel]
+    places = zip(kind.fields, Layout.of(kind).offsets, strict=True)
+    return frozenset(each.name for each, place in places if each.is_pointer and arrays.get(place // 4, False))
 
 
 @cache

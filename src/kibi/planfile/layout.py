@@ -30,6 +30,7 @@ class Layout:
         kernels: ids of the table of the core that it is for, ascending; empty: of one with what the file needs.
         names: True if names are stored.
         places: the offset of each part of the file, in the order in which parts were stored.
+        fences: True if weights of the file may be written.
     """
 
     digest: str
@@ -40,6 +41,7 @@ class Layout:
     kernels: tuple[int, ...]
     names: bool
     places: tuple[int, ...]
+    fences: bool = False
 
     def text(self) -> FileText:
         """Returns the saved form, which `load_layout` reads."""

@@ -97,12 +97,14 @@ def written_like(model: Graph, layout: Layout) -> LikeFile:
     own, others = (_anew(graph, layout.plan), []) if departures else _with_its_kernels(graph, layout.plan)
     departures += others
     planned = validate(graph, own)
-    file = written_file(planned, core=layout.kernels, with_names=layout.names, places=layout.places)
+    file = written_file(
+        planned, core=layout.kernels, with_names=layout.names, places=layout.places, with_fences=layout.fences
+    )
     if file.moved and not departures:
         what = "constants that were equal in the old file differ, so that all that follows has moved"
         departures.append(Departure("the file", what))
     saved = layout_of(planned, simplified, file, core=layout.kernels, names=layout.names)
-    return LikeFile(planned, file.data, saved, tuple(departures))
+    return LikeFile(planned, file.data, replace(saved, fences=layout.fences), tuple(departures))
 
 
 def _kernels(planned: PlannedModel) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from kibi.planfile.record import Record
 from kibi.planfile.records import (
     DIGEST_BYTES,
     EXTERNAL,
+    FENCE,
     GRAPH,
     HEADER,
     MAGIC,
@@ -56,6 +57,24 @@ class Port:
     def size_bytes(self) -> int:
         """Bytes of all elements."""
         return prod(self.shape) * self.dtype.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileFence:
+    """Constants that may be written while the file is open.
+
+    Attributes:
+        offset, size_bytes: which bytes of the file they are.
+        first: the byte of the model's runs at which the first run begins that reads some of them.
+        last: the byte at which the last one ends.
+        until: after so many steps of an inference the last one has ended.
+    """
+
+    offset: int
+    size_bytes: int
+    first: int
+    last: int
+    until: int
 
 
 class PlanFile:
@@ -144,6 +163,20 @@ class PlanFile:
         """Bytes of each external buffer."""
         places = (self.header["externals"] + k * EXTERNAL.size_bytes for k in range(self.header["external_count"]))
         return tuple(int(self.record(EXTERNAL, place)["bytes"]) for place in places)
+
+    @cached_property
+    def fences(self) -> tuple[FileFence, ...]:
+        """The constants that may be written while the file is open, in order; none if the file was made without fences.
+
+        Raises:
+            PlanError: they are not inside the file.
+        """
+        count, begin, found = self.header["fences"], HEADER.size_bytes, list[FileFence]()
+        for number in range(count):
+            each = self.record(FENCE, len(self.data) - DIGEST_BYTES - (count - number) * FENCE.size_bytes)
+            found.append(FileFence(begin, each["end"] - begin, each["first"], each["last"], each["until"]))
+            begin = each["end"]
+        return tuple(found)
 
     def record(self, record: Record, offset: int) -> dict[str, int]:
         """Returns the integers of a record.

@@ -71,7 +71,7 @@ HEADER = Record(
         ("version", "u16", "of the format: 2. A core refuses every other one"),
         ("required", "u16", "features that a core must know, as bits: 0. A core refuses a bit that it does not know"),
         ("file_bytes", "u32", "of the whole file, digest included: a multiple of 4"),
-        ("optional", "u16", "features that a core may ignore, as bits: 0"),
+        ("fences", "u16", "how many fence records the file ends with, before its digest; a core may ignore them"),
         ("alignment", "u16", "of the file's first byte in memory: 4, or 8 where constants have 64 bits"),
         ("arena_bytes", "u32", "of the arena: at most 2^31 - 1"),
         ("state_bytes", "u32", "of the memory of variables: a multiple of 8, at most 2^31 - 1; 0 where there are none"),
@@ -215,5 +215,16 @@ EXTERNAL = Record(
     ),
 )
 
-RECORDS = (HEADER, GRAPH, NODE, GROUP, PLACE, PORT, VARIABLE, EXTERNAL)
+FENCE = Record(
+    "fence",
+    "Constants that may be written while the file is open: from the end of the fence before it on, or from that of the header.",
+    fields(
+        ("first", "u32", "byte of the model's runs at which the first run begins that reads some of them"),
+        ("last", "u32", "byte of the model's runs at which the last run ends that reads some of them"),
+        ("until", "u32", "after so many steps of an inference this run has ended"),
+        ("end", "u32", "offset of the first byte after them: less than 2^24, so that the byte before the digest is 0"),
+    ),
+)
+
+RECORDS = (HEADER, GRAPH, NODE, GROUP, PLACE, PORT, VARIABLE, EXTERNAL, FENCE)
 """All of them, in the order in which the documents show them."""

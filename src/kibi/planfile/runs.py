@@ -46,6 +46,23 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class OneRun:
+    """A run.
+
+    Attributes:
+        node: the number of its node.
+        bytes: how many it has.
+        steps: how many row steps it has.
+        constants: the bytes of the file to which pointers of its first step lead. With each step a pointer stays in its constant.
+    """
+
+    node: int
+    bytes: int
+    steps: int
+    constants: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRuns:
     """The runs of a graph as a file has them.
 
@@ -54,12 +71,14 @@ class GraphRuns:
         data: the runs; they follow the table.
         places: what the entries above the arena's size say.
         width: bytes of an entry.
+        runs: each of them, in order.
     """
 
     table: bytes
     data: bytes
     places: tuple[Place, ...]
     width: int
+    runs: tuple[OneRun, ...]
 
 
 @dataclass
@@ -159,7 +178,7 @@ def graph_runs(b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], least_
             writer.add(run)
         if writer.suffices:
             table, data = writer.encoded()
-            return GraphRuns(table, data, tuple(writer.places), width)
+            return GraphRuns(table, data, tuple(writer.places), width, tuple(writer.each))
     raise InternalError("a graph has runs that no file can hold")
 
 
@@ -171,6 +190,7 @@ class _Writer:
         pointers, kinds, arena_bytes, width: of the graph.
         places: the places so far, with their numbers.
         runs: for each run its first numbers, and its entries and distances.
+        each: the same runs for those who ask what they read.
     """
 
     pointers: Pointers
@@ -179,6 +199,7 @@ class _Writer:
     width: int
     places: dict[Place, int] = field(default_factory=dict)
     runs: list[tuple[list[int], list[int]]] = field(default_factory=list)
+    each: list[OneRun] = field(default_factory=list)
 
     def add(self, run: Run) -> None:
         """Adds steps of a node, in as few runs as their places allow."""
@@ -237,7 +258,10 @@ class _Writer:
             numbers.append(count)
         if Kind.COUNTS in self.kinds[node]:
             numbers.append(step)
-        self.runs.append((numbers, [*map(self._entry, places), *(distances if count > 1 else ())]))
+        entries = [*map(self._entry, places), *(distances if count > 1 else ())]
+        self.runs.append((numbers, entries))
+        size = len(numbers) * min(self.width, 2) + len(entries) * self.width
+        self.each.append(OneRun(node, size, count, frozenset(at for memory, at in places if memory == Memory.FILE)))
 
     def _entry(self, place: Place) -> int:
         if place[0] == Memory.ARENA:

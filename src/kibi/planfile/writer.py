@@ -13,7 +13,8 @@ from kibi.ir import Tensor
 from kibi.kernels.params import FieldKind, Params
 from kibi.kernels.params.layout import packed
 from kibi.kernels.params.needed_parts import needed_parts
-from kibi.planfile.contracts import kind_of
+from kibi.planfile.contracts import any_elements, kind_of
+from kibi.planfile.fences import Weights, fence_records
 from kibi.planfile.kernel_ids import EXTERNALS, HALVES, STATES, STREAMS, WIDE, kernel_id, part_id
 from kibi.planfile.record import Record
 from kibi.planfile.records import (
@@ -65,10 +66,17 @@ class WrittenFile:
 
 
 def plan_file(
-    planned: PlannedModel, *, core: Sequence[int] = (), with_names: bool = True, least_width: int = 1
+    planned: PlannedModel,
+    *,
+    core: Sequence[int] = (),
+    with_names: bool = True,
+    least_width: int = 1,
+    with_fences: bool = False,
 ) -> bytes:
     """Returns the bytes of `written_file`."""
-    return written_file(planned, core=core, with_names=with_names, least_width=least_width).data
+    return written_file(
+        planned, core=core, with_names=with_names, least_width=least_width, with_fences=with_fences
+    ).data
 
 
 def written_file(
@@ -78,6 +86,7 @@ def written_file(
     with_names: bool = True,
     least_width: int = 1,
     places: Sequence[int] = (),
+    with_fences: bool = False,
 ) -> WrittenFile:
     """Returns the plan file of a planned model: the same input gives the same bytes.
 
@@ -88,6 +97,7 @@ def written_file(
         least_width: the fewest bytes of an entry in runs; graphs have more where that does not suffice.
         places: those of a file of a model of the same structure: parts that share their bytes there share them here, and no
             others. Empty: all equal parts do.
+        with_fences: True: constants may be written while the file is open; they come first, and fences say when.
 
     Raises:
         InputError: an operator has a kernel that is not Kibi's own, or a number of the model is beyond what records hold.
@@ -105,7 +115,9 @@ def written_file(
     parts |= {part for part, is_needed in own if is_needed}
     kernels = {kernel_id(call.kernel) for call in calls}
     blob = _Blob(bytearray(HEADER.size_bytes), places)
-    writer = _Writer(main, graphs, kernels, parts, core, with_names=with_names, least_width=least_width, blob=blob)
+    writer = _Writer(
+        main, graphs, kernels, parts, core, with_names=with_names, least_width=least_width, with_fences=with_fences, blob=blob
+    )  # fmt: skip
     data = writer.written()
     return WrittenFile(data, tuple(blob.order), blob.moved)
 
@@ -133,12 +145,16 @@ class _Blob:
         like: the places of the same parts in another file, which say what may be shared; empty: all that is equal.
         order: the places of the parts so far.
         places: the offset of each part that may be shared, by its place in the other file, its alignment and its bytes.
+        widest: the largest alignment of a part.
+        nothing: the offset of tables that have no records.
     """
 
     data: bytearray
     like: Sequence[int] = ()
     order: list[int] = field(default_factory=list)
     places: dict[tuple[int, int, bytes], int] = field(default_factory=dict)
+    widest: int = 1
+    nothing: int = 0
 
     def add(self, part: bytes, alignment_bytes: int = 4) -> int:
         """Returns the offset of a part, which is stored unless an equal one is there already."""
@@ -149,6 +165,7 @@ class _Blob:
         number = len(self.order)
         other = self.like[number] if number < len(self.like) else -1
         known = other, alignment_bytes, key
+        self.widest = max(self.widest, alignment_bytes)
         if known not in self.places:
             self.data += bytes(-len(self.data) % max(alignment_bytes, 1))
             self.places[known] = len(self.data)
@@ -164,8 +181,8 @@ class _Blob:
         return tuple(k for k, (here, there) in enumerate(zip(self.order, self.like, strict=True)) if here != there)
 
     def words(self, numbers: Sequence[int]) -> int:
-        """Returns the offset of a table of 32-bit numbers; 0 for none."""
-        return self.add(np.array(numbers, _WORD).tobytes()) if numbers else 0
+        """Returns the offset of a table of 32-bit numbers."""
+        return self.add(np.array(numbers, _WORD).tobytes()) if numbers else self.nothing
 
     def text(self, text: str) -> int:
         """Returns the offset of a text that ends with a zero; a zero inside of it ends it."""
@@ -198,8 +215,10 @@ class _Writer:
         core: ids of the table of the core that the file is for; none: of one with what the file needs.
         with_names: True if names are stored.
         least_width: the fewest bytes of an entry in runs.
+        with_fences: True if constants may be written.
         blob: the bytes of the file.
         most_slots: of a step so far.
+        weights: the constants that may be written.
     """
 
     main: EmitContext
@@ -209,8 +228,10 @@ class _Writer:
     core: Sequence[int]
     with_names: bool
     least_width: int
+    with_fences: bool
     blob: _Blob
     most_slots: int = 1
+    weights: Weights = field(default_factory=Weights)
 
     def written(self) -> bytes:
         """Returns the bytes of the file."""
@@ -220,6 +241,8 @@ class _Writer:
             for view in each.graph.views:
                 _check_count(view.steps, f"row steps of an operator, as of {view.node.label}", _MOST_STEPS)
         pointers = {id(each): self._pointers(each) for each in self.graphs}
+        if self.with_fences:
+            self._add_weights(pointers)
         kinds = {id(each): [_kind(each, number) for number in range(len(each.graph.nodes))] for each in self.graphs}
         runs = {
             id(each): graph_runs(each, pointers[id(each)], kinds[id(each)], self.least_width) for each in self.graphs
@@ -237,13 +260,14 @@ class _Writer:
             "externals": self._table(EXTERNAL, [_external(b.graph.tensors[index]) for index in b.external]),
         }  # before the runs, whose table may begin over them
         graphs = self._table(GRAPH, [self._graph(b, pointers[id(b)], kinds[id(b)], runs[id(b)]) for b in self.graphs])
+        fences = fence_records(b, self.weights, runs)
         values = {
             **tables,
             "magic": MAGIC,
             "version": VERSION,
             "required": 0,
-            "optional": 0,
-            "alignment": 8 if any(each == 8 for _, each, _ in self.blob.places) else 4,
+            "fences": len(fences),
+            "alignment": max(4, self.blob.widest),
             "arena_bytes": b.plan.arena_bytes,
             "state_bytes": b.variable_bytes,
             "graphs": graphs,
@@ -260,12 +284,13 @@ class _Writer:
         }
         data = self.blob.data
         data += bytes(-len(data) % 4)
+        data += b"".join(fences)
         data += bytes(4 if data[-1] else 0)  # a zero ends all texts
         data[: HEADER.size_bytes] = HEADER.packed(file_bytes=len(data) + DIGEST_BYTES, **values)
         return bytes(data) + hashlib.sha256(data).digest()
 
     def _table(self, record: Record, rows: Sequence[Mapping[str, float]]) -> int:
-        return self.blob.add(b"".join(record.packed(**row) for row in rows)) if rows else 0
+        return self.blob.add(b"".join(record.packed(**row) for row in rows)) if rows else self.blob.nothing
 
     def _name(self, text: str) -> int:
         return self.blob.text(text) if self.with_names and text else 0
@@ -275,17 +300,46 @@ class _Writer:
         constants, fillers = dict[int, int](), dict[tuple[int, int], int]()
         for node, view in enumerate(b.graph.views):
             for number, (tensor, access) in enumerate(zip(view.row_tensors, b.accesses[node], strict=True)):
-                if tensor.is_constant and tensor.data is not None and tensor.index not in constants:
-                    constants[tensor.index] = self.blob.array(tensor.data)
+                is_kept = (
+                    self.with_fences and tensor.index in b.graph.outputs
+                )  # the caller reads it after the last step
+                if tensor.is_constant and tensor.data is not None and tensor.index not in constants and not is_kept:
+                    constants[tensor.index] = self._weight(tensor.data)
                 if access.fill is not None and not access.stays_inside:
                     dtype = tensor.type.dtype
                     longest = b.fills[dtype.c, access.fill]
-                    fillers[node, number] = self.blob.array(np.full(longest, access.fill, dtype.numpy))
+                    fillers[node, number] = self._weight(np.full(longest, access.fill, dtype.numpy))
+        pointers = Pointers(b, constants, fillers)
+        if not self.with_fences:
+            self._add_ends(pointers)
+        return pointers
+
+    def _add_ends(self, pointers: Pointers) -> None:
+        """Stores the inputs and outputs of a graph that are constants."""
+        b, constants = pointers.b, pointers.constants
         for index in (*b.graph.inputs, *b.graph.outputs):
             tensor = b.graph.tensors[index]
             if tensor.is_constant and tensor.data is not None and index not in constants:
                 constants[index] = self.blob.array(tensor.data)
-        return Pointers(b, constants, fillers)
+
+    def _weight(self, elements: np.ndarray) -> int:
+        """Stores constants, which may be written if the file has fences; returns their offset."""
+        return self.weights.add(self.blob.array(elements), elements.nbytes if self.with_fences else 0)
+
+    def _add_weights(self, pointers: Mapping[int, Pointers]) -> None:
+        """Stores the arrays of parameters that may have any elements; all that comes afterwards stays as it is."""
+        for b in self.graphs:
+            for node, call in enumerate(b.calls):
+                free = any_elements(call.kernel) if call.kernel else frozenset()
+                for name, data in call.constants.items():
+                    if name in free:
+                        self.weights.arrays[id(b), node, name] = self._weight(data)
+        self.weights.end = max((offset + size for offset, size in self.weights.sizes.items()), default=0)
+        self.blob.places.clear()
+        self.blob.data += bytes(-len(self.blob.data) % 4)
+        self.blob.nothing = len(self.blob.data)
+        for each in pointers.values():
+            self._add_ends(each)
 
     def _graph(self, b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], runs: GraphRuns) -> dict[str, float]:
         nodes = [self._node(b, number, kinds[number], pointers.groups(number)) for number in range(len(kinds))]
@@ -313,7 +367,7 @@ class _Writer:
         """Stores the runs after their table, whose unused beginning is over other bytes of the file; returns their offset."""
         data = self.blob.data
         if runs.table:
-            data += bytes(max(0, TABLE_BYTES - len(runs.table) - len(data)))
+            data += bytes(max(0, self.weights.end + TABLE_BYTES - len(runs.table) - len(data)))
         return self.blob.add(runs.table + runs.data, 2) + len(runs.table)
 
     def _places(self, runs: GraphRuns) -> int:
@@ -337,7 +391,7 @@ class _Writer:
         _check_count(slots, f"rows that a step of {view.node.label} takes")
         self.most_slots = max(self.most_slots, slots)
         return {
-            "params": 0 if receives or call.params is None else self._params(b, number, call.params),
+            "params": self.blob.nothing if receives or call.params is None else self._params(b, number, call.params),
             "groups": self._table(GROUP, [each.values() for each in groups]),
             "kernel_id": identifier,
             "scratch": 0 if scratch is None else scratch.offset,
@@ -353,7 +407,10 @@ class _Writer:
         }
 
     def _params(self, b: EmitContext, number: int, params: Params) -> int:
-        pointers = {name: self.blob.array(data) for name, data in params.constants.items()}
+        pointers = dict[str, int]()
+        for name, data in params.constants.items():
+            stored = self.weights.arrays.get((id(b), number, name))
+            pointers[name] = self.blob.array(data) if stored is None else stored
         for each in params.fields:
             if each.kind is FieldKind.SUBGRAPH:
                 pointers[each.name] = self.graphs.index(b.body(number, each.name))

@@ -7,6 +7,8 @@ import numpy as np
 
 from kibi.codegen.emit_context import EmitContext
 from kibi.dtypes import Array
+from kibi.kernels.params import PARAMS
+from kibi.planfile.contracts import any_elements
 from kibi.planner import PlannedModel
 from kibi.targets import target as target_of
 
@@ -57,8 +59,9 @@ class _Reads:
 
 
 def fences(planned: PlannedModel) -> tuple[Fence, ...]:
-    """Returns the constants that kernels of a model compute with, in the order of their first steps.
+    """Returns the constants of a model that may be written in a plan file with fences, in the order of their first steps.
 
+    Constants that a core looks at when it opens the file stay as they are: of some kernels multipliers and shifts, and tables.
     An operator that runs graphs reads all constants in them at each of its steps. Rows that replace those outside of an input are
     constants, too.
 
@@ -104,8 +107,10 @@ def _rows(b: EmitContext, node: int) -> int:
 def _add_arrays(found: dict[tuple[int, bytes], _Reads], b: EmitContext, node: int, numbers: Sequence[int]) -> None:
     """Adds the constants to which a node's parameters point: each of its steps reads them."""
     call = b.calls[node]
+    free = any_elements(call.kernel) if call.kernel in PARAMS else frozenset()
     for name, data in call.constants.items():
-        _add(found, b, node, (name, data), numbers)
+        if name in free:
+            _add(found, b, node, (name, data), numbers)
 
 
 def _add_rows(
@@ -117,7 +122,7 @@ def _add_rows(
         return
     for tensor, access in zip(view.row_tensors, b.accesses[node], strict=True):
         positions = [(access.positions(row), number) for row, number in steps]
-        if tensor.is_constant and tensor.data is not None:
+        if tensor.is_constant and tensor.data is not None and tensor.index not in b.graph.outputs:
             inside = [number for rows, number in positions if any(each is not None for each in rows)]
             _add(found, b, node, (tensor.name, tensor.data), inside)
         if access.fill is not None and not access.stays_inside:

@@ -39,7 +39,7 @@ class Op(IntEnum):
     """Takes b bytes alone: [1 byte: their alignment, less 1]. Where it is not 0, there are some bytes."""
     ARRAY = 13
     """The array whose pointer is a parameter has b elements, which stay on the stack: [1 byte: the number of the 32-bit word, plus
-    64 times the exponent of an element's bytes]. It is the last array now."""
+    64 times the exponent of an element's bytes, plus 32 if no operation looks at its elements]. It is the last array now."""
     FIELDS = 14
     """Parameters are in the range from b to a: [4 bytes, little-endian: bit k for parameter k]. No array is the last one now."""
     RANGE = 15
@@ -99,12 +99,20 @@ NULLS, SOME_NULLS = 4, 32
 TAKES_NULLS = NULLS | SOME_NULLS
 GETS = Op.MASK - Op.GET
 """How many numbers of the stack can be pushed again."""
+ANY_ELEMENTS = 32
+"""Added to the operand of an array whose elements no operation looks at: they may be written while the file is open."""
 LESS = 32
 """Added to the number of a parameter: one less is pushed."""
 LEAST_NUMBER = -32
 """The least small number that is pushed by one byte."""
 MOST_NUMBER = LEAST_NUMBER + Op.FIELD - Op.NUMBER - 1
 """The largest one."""
+_LOOKS = frozenset(
+    {
+        Op.RANGE, Op.LEAST, Op.MOST, Op.HIGHEST, Op.LOWEST, Op.PRODUCT, Op.TABLE_INPUTS, Op.TABLE_OUTPUTS, Op.BELOW,
+    }
+)  # fmt: skip
+"""The operations that look at elements of the last array."""
 _PLAIN = (Op.FIELD, Op.NUMBER, Op.MASK, Op.GET)
 """The operations that have a number in their byte; they push one, too."""
 
@@ -128,6 +136,23 @@ def operations(data: bytes) -> Iterator[tuple[Op, bytes]]:
         count = _OPERANDS.get(operation, 0)
         yield operation, data[place + 1 : place + 1 + count]
         place += 1 + count
+
+
+def marked(data: bytes) -> bytes:
+    """Returns a contract whose arrays say if no operation looks at their elements."""
+    made, array = data[:1], None
+    for operation, operands in operations(data):
+        place = len(made)
+        plain = operation in _PLAIN
+        made += bytes((operation + operands[0],)) if plain else bytes((operation, *operands))
+        if operation is Op.ARRAY:
+            made = made[:-1] + bytes((operands[0] | ANY_ELEMENTS,))
+            array = place + 1
+        elif operation in _LOOKS and array is not None:
+            made = made[:array] + bytes((made[array] & ~ANY_ELEMENTS,)) + made[array + 1 :]
+        elif operation in (Op.FIELDS, Op.EACH, Op.MOST_SUM):  # they have other arrays
+            array = None
+    return made
 
 
 def depth(data: bytes) -> int:

@@ -95,8 +95,8 @@ class Stack:
         """Where the pointer to an array is, and the bytes of an element, as an operand."""
         found = next((each for each in self.kind.fields if each.name == name), None)
         word = self.offset(name) // 4
-        if found is None or word >= 64:
-            raise InternalError(f"{self.kind.__name__} has no array {name}, or one whose pointer comes after 64 words")
+        if found is None or word >= 32:
+            raise InternalError(f"{self.kind.__name__} has no array {name}, or one whose pointer comes after 32 words")
         size = 1 if found.dtype is None else found.dtype.size_bytes
         return word | (size.bit_length() - 1) << 6
 

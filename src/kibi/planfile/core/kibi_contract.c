@@ -86,10 +86,15 @@ static int outputs_of_table(contract *k, uint32_t first)
 static int array(contract *k, int32_t count, uint32_t operand)
 {
     const uint32_t params = k->node->params;
-    const uint32_t offset = params + ((const uint32_t *)(const void *)(k->c->file + params))[operand & 63u];
+    const uint32_t offset = params + ((const uint32_t *)(const void *)(k->c->file + params))[operand & 31u];
     k->size = 1u << (operand >> 6);
     k->count = (uint32_t)count;
     k->array = k->c->file + offset;
+#if KIBI_CORE_WEIGHTS
+    if ((operand & KIBI_ANY_ELEMENTS) == 0 && offset < k->c->weights_end) { /* they must stay what they are */
+        return 0;
+    }
+#endif
     return count >= 0 && kibi_is_inside(k->c, offset, k->count, k->size) &&
            (!KIBI_CORE_LONGS || k->size < 8u || ((offset | k->c->header->alignment) & 7u) == 0);
 }

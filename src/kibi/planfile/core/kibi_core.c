@@ -127,7 +127,7 @@ kibi_status kibi_ready(const kibi_model *model)
 /* What the end of an inference means for the caller. */
 static kibi_status ended_as(int ended)
 {
-    const int how = ended & ~KIBI_TAGS;
+    const int how = KIBI_CORE_STREAMS ? ended & ~KIBI_TAGS : ended;
     if (how == KIBI_ENDED_WAITS) {
         KIBI_EVENT(MoreInputNeeded, 0x929C4799u);
         return KIBI_NEED_MORE_INPUT;
@@ -343,9 +343,9 @@ kibi_status kibi_model_run_for(kibi_model *model, uint32_t steps)
     if (ended == KIBI_ENDED_PAUSED) {
         return KIBI_PAUSED;
     }
-    const int tags = model->ended & KIBI_TAGS;
+    const int tags = KIBI_CORE_WEIGHTS ? model->ended : 0; /* where rows do not arrive one by one, it is nothing else */
     kibi_model_rewind(model);
-    return ended_as(ended | tags);
+    return ended_as(ended != KIBI_ENDED_DONE ? ended : tags);
 }
 
 /* The node of the next run. */

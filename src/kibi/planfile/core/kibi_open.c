@@ -19,15 +19,24 @@ enum {
     KEPT = 2         /* what the node that is followed keeps in its scratch from step to step */
 };
 
+#if KIBI_CORE_WEIGHTS
+KIBI_NOINLINE
+#endif
 int kibi_is_inside(const kibi_checker *c, uint32_t offset, uint32_t count, uint32_t size)
 {
     const uint32_t unit = size < 4u ? size : 4u;
-    const int is_inside = (offset & (unit - 1u)) == 0 && offset <= c->end && (uint64_t)count * size <= c->end - offset;
-    if (KIBI_WRITTEN(c) != NULL && is_inside) {
-        kibi_use(c, offset, count * size, c->written->part);
-    }
-    return is_inside;
+    return (offset & (unit - 1u)) == 0 && offset <= c->end && (uint64_t)count * size <= c->end - offset;
 }
+
+#if KIBI_CORE_WEIGHTS
+/* The same, for all but the constants that kernels compute with: it must not be where weights are written. */
+static KIBI_NOINLINE int is_fixed(const kibi_checker *c, uint32_t offset, uint32_t count, uint32_t size)
+{
+    return offset < c->weights_end ? 0 : kibi_is_inside(c, offset, count, size);
+}
+#else
+#define is_fixed kibi_is_inside
+#endif
 
 static const void *at(const kibi_checker *c, uint32_t offset)
 {
@@ -77,9 +86,6 @@ static KIBI_NOINLINE int are_there(const kibi_checker *c, uint32_t memory, uint3
 static int hold(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t mark)
 {
     const uint8_t *marks = c->marks + offset;
-    if (KIBI_WRITTEN(c) != NULL) {
-        return 1;
-    }
     while (bytes != 0 && *marks == mark) {
         ++marks;
         --bytes;
@@ -90,9 +96,7 @@ static int hold(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t 
 /* Notes what a part of the arena holds. */
 static void note(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t mark)
 {
-    if (KIBI_WRITTEN(c) == NULL) {
-        memset(c->marks + offset, mark, bytes);
-    }
+    memset(c->marks + offset, mark, bytes);
 }
 
 /* A step of a run, as the check sees it. */
@@ -143,9 +147,6 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
             }
             if (KIBI_USES_TABLE_OUTPUT) {
                 given += k < reads ? group->bytes : 0;
-            }
-            if (KIBI_WRITTEN(c) != NULL && memory == KIBI_MEMORY_FILE) {
-                kibi_use(c, offset, group->bytes, KIBI_PART_CONSTANT);
             }
             if (memory != KIBI_MEMORY_ARENA) {
                 continue;
@@ -200,9 +201,6 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
     const uint8_t *const end = c->file + graph->runs_end;
     uint32_t next = 0;
     checked_step step;
-    if (KIBI_WRITTEN(c) != NULL && c->written->end == 0) { /* new constants change no step */
-        return 1;
-    }
     note(c, 0, graph->arena_bytes, NOTHING_YET);
     if (!ends_are_right(c, 0)) {
         return 0;
@@ -219,9 +217,7 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
             (KIBI_CORE_STREAMS && (step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (head & KIBI_MANY) != 0)) {
             return 0;
         }
-        if (KIBI_WRITTEN(c) != NULL) {
-            kibi_use_run(c, &step.run, (uint32_t)(at_run - c->file) - graph->runs);
-        } else if (step.scratch != NOTHING_YET) {
+        if (step.scratch != NOTHING_YET) {
             if (step.run.first != next) {
                 return 0;
             }
@@ -231,12 +227,9 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
             if (!step_is_right(c, &step)) {
                 return 0;
             }
-            if (KIBI_WRITTEN(c) != NULL) {
-                kibi_use_step(c, (uint32_t)(at_run - c->file) - graph->runs, step.further, step.scratch != NOTHING_YET);
-            }
         }
     }
-    return ends_are_right(c, 1) && (followed == NULL || KIBI_WRITTEN(c) != NULL || next == followed->steps);
+    return ends_are_right(c, 1) && (followed == NULL || next == followed->steps);
 }
 
 /* Whether the graphs that a kernel runs come after the one that it is in, so that none runs itself, and fit into its scratch, with
@@ -278,7 +271,7 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
     const uint32_t reads = node->read_count, count = reads + node->state_count + node->output_count;
     const kibi_kernel *const kernel = kibi_kernel_of(c->kernels, node->kernel_id);
     uint32_t pointers = 0;
-    if (!kibi_is_inside(c, node->groups, count, sizeof *groups) ||
+    if (!is_fixed(c, node->groups, count, sizeof *groups) ||
         !are_there(c, KIBI_MEMORY_ARENA, node->scratch, node->scratch_bytes, 1)) {
         return 0;
     }
@@ -297,7 +290,7 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
         return node->flags == KIBI_KIND_RECEIVES && pointers == 1u && node->output_count == 1u && port->row_bytes == groups->bytes;
     }
     if (kernel == NULL || (KIBI_CORE_STREAMS && (node->flags & KIBI_KIND_RECEIVES) != 0) ||
-        !kibi_is_inside(c, node->params, kernel->words, 4) ||
+        !is_fixed(c, node->params, kernel->words, 4) ||
         (node->flags & kernel->kind) != kernel->kind ||
         (KIBI_CORE_ENDS_EARLY && (node->flags & KIBI_KIND_EXITS) != 0 &&
          (node->state_count == 0 || groups[reads].bytes < 4u || ((groups[reads].alignment - 1u) & 3u) != 3u)) ||
@@ -305,9 +298,6 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
         return 0;
     }
     const int runs_graphs = KIBI_CORE_GRAPHS && kernel->first_subgraph < kernel->words;
-    if (KIBI_WRITTEN(c) != NULL) {
-        c->written->part = KIBI_PART_CONSTANT; /* contracts look at nothing else of the file */
-    }
     return pointers + (runs_graphs ? KIBI_GRAPH_SLOTS : 0u) <= c->header->most_slots &&
            runs_graphs == ((node->flags & KIBI_KIND_CONTROLS) != 0) &&
            kibi_contract_holds(c, node, c->contracts[kernel - c->kernels->kernels]) &&
@@ -315,9 +305,16 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
 }
 
 /* Whether the core reads entries of that width; the table that bytes name is in the file. */
-static int width_is_right(const kibi_file_graph *graph)
+static int width_is_right(const kibi_checker *c)
 {
-    return graph->width == 1u ? graph->runs >= KIBI_TABLE_BYTES
+    const kibi_file_graph *const graph = c->graph;
+#if KIBI_CORE_WEIGHTS
+    const uint32_t table = KIBI_WIDTH(graph) == 1u ? KIBI_TABLE_BYTES : 0u;
+    if (!is_fixed(c, graph->runs - table, table / 2u, 2)) {
+        return 0;
+    }
+#endif
+    return graph->width == 1u ? KIBI_CORE_WEIGHTS || graph->runs >= KIBI_TABLE_BYTES
                               : (KIBI_CORE_HALVES && graph->width == 2u) || (KIBI_CORE_WIDE && graph->width == 4u);
 }
 
@@ -328,20 +325,19 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
     /* The alignment is a power of two, and that of the arena is a multiple of it. */
     if (((graph->alignment | c->header->arena_alignment) & (graph->alignment - 1u)) != 0 ||
         graph->arena_bytes > c->header->arena_bytes ||
-        !width_is_right(graph) || !kibi_is_inside(c, graph->nodes, graph->node_count, sizeof *nodes) ||
-        !kibi_is_inside(c, graph->places, graph->place_count, sizeof(kibi_file_place)) ||
-        graph->runs_end > c->end || graph->runs_end <= graph->runs || graph->runs % 2u != 0 ||
-        (!is_model(c) && !kibi_is_inside(c, graph->ends, 2u * ((uint32_t)graph->input_count + graph->output_count), 4))) {
+        !width_is_right(c) || !is_fixed(c, graph->nodes, graph->node_count, sizeof *nodes) ||
+        !is_fixed(c, graph->places, graph->place_count, sizeof(kibi_file_place)) ||
+        graph->runs_end > c->end || graph->runs_end <= graph->runs || (!KIBI_CORE_WEIGHTS && graph->runs % 2u != 0) ||
+        (!is_model(c) && !is_fixed(c, graph->ends, 2u * ((uint32_t)graph->input_count + graph->output_count), 4))) {
         return 0;
     }
     for (uint32_t number = 0; number < graph->node_count; ++number) {
-        if (!node_is_right(c, number) ||
-            (KIBI_WRITTEN(c) != NULL && kibi_node_reads(c, &nodes[number]) && !runs_are_right(c, &nodes[number]))) {
+        if (!node_is_right(c, number)) {
             return 0;
         }
     }
     for (uint32_t number = 0; number < graph->node_count; ++number) {
-        if ((nodes[number].flags & KIBI_KIND_COUNTS) != 0 && KIBI_WRITTEN(c) == NULL && !runs_are_right(c, &nodes[number])) {
+        if ((nodes[number].flags & KIBI_KIND_COUNTS) != 0 && !runs_are_right(c, &nodes[number])) {
             return 0;
         }
     }
@@ -356,7 +352,7 @@ static int ports_are_right(const kibi_checker *c)
     const kibi_file_port *const ports = (const kibi_file_port *)at(c, header->ports), *port = ports;
     for (uint32_t k = 0; k < header->port_count; ++k, ++port) {
         const int is_input = k < header->input_count;
-        if (port->type > KIBI_TYPE_BOOL || !is_text(c, port->name) || !kibi_is_inside(c, port->shape, port->rank, 4)) {
+        if (port->type > KIBI_TYPE_BOOL || !is_text(c, port->name) || !is_fixed(c, port->shape, port->rank, 4)) {
             return 0;
         }
         uint64_t bytes = sizes[port->type];
@@ -365,9 +361,6 @@ static int ports_are_right(const kibi_checker *c)
             if (bytes > INT32_MAX) {
                 return 0;
             }
-        }
-        if (KIBI_WRITTEN(c) != NULL && port->memory == KIBI_MEMORY_FILE) { /* the caller reads it after the last step */
-            kibi_use(c, port->place, port->bytes, KIBI_PART_FIXED);
         }
         /* Rows arrive in all inputs or in none, and in no output. */
         const int is_row = KIBI_CORE_STREAMS && is_input && port->memory == KIBI_MEMORY_NULL;
@@ -386,7 +379,7 @@ static int variables_are_right(const kibi_checker *c)
     const kibi_file_variable *variable = (const kibi_file_variable *)at(c, header->variables);
     for (uint32_t left = KIBI_CORE_STATES ? header->variable_count : 0; left != 0; --left, ++variable) {
         if (!are_there(c, KIBI_MEMORY_STATE, variable->place, variable->bytes, 1) || !is_text(c, variable->name) ||
-            (variable->initial != 0 && !kibi_is_inside(c, variable->initial, variable->bytes, 1))) {
+            (variable->initial != 0 && !is_fixed(c, variable->initial, variable->bytes, 1))) {
             return 0;
         }
     }
@@ -414,16 +407,21 @@ static int file_is_right(kibi_checker *c)
         return 0;
     }
     c->end = header->file_bytes - DIGEST_BYTES;
+#if KIBI_CORE_WEIGHTS
+    c->weights_end = header->fences != 0 ? *(const uint32_t *)at(c, c->end - 4u) : 0; /* where the last fence ends */
+    if (c->end - c->weights_end < header->fences * (uint32_t)sizeof(kibi_file_fence)) { /* if they end later, no record is fixed */
+        return 0;
+    }
+#endif
     const uint32_t *const offsets = (const uint32_t *)at(c, offsetof(kibi_file_header, kernels));
     const uint16_t *const counts = (const uint16_t *)at(c, offsetof(kibi_file_header, kernel_count));
     for (uint32_t table = 0; table < sizeof records; ++table) {
-        if (!kibi_is_inside(c, offsets[table], counts[table], records[table])) {
+        if (!is_fixed(c, offsets[table], counts[table], records[table])) {
             return 0;
         }
     }
     return c->file[c->end - 1u] == 0 &&
-           (KIBI_WRITTEN(c) != NULL ||
-            kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u, c->work));
+           kibi_sha256_is((const uint32_t *)at(c, c->end), (const uint32_t *)at(c, 0), c->end / 4u, c->work);
 }
 
 static int all_is_right(kibi_checker *c)
@@ -443,19 +441,8 @@ static int all_is_right(kibi_checker *c)
     return 1;
 }
 
-#if KIBI_CORE_WEIGHTS
 kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels,
                             void *arena, size_t arena_bytes)
-{
-    return kibi_open_checked(model, file, bytes, kernels, arena, arena_bytes, NULL);
-}
-
-kibi_status kibi_open_checked(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels, void *arena,
-                              size_t arena_bytes, kibi_written *written)
-#else
-kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, const kibi_checked_kernels *kernels,
-                            void *arena, size_t arena_bytes)
-#endif
 {
     if (file == NULL || kernels == NULL || kernels->contracts == NULL) { /* kibi_model_open_trusted looks at the rest */
         return kibi_refused(KIBI_ERROR_NULL);
@@ -465,9 +452,6 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     c.header = (const kibi_file_header *)file;
     c.kernels = kernels->kernels;
     c.contracts = kernels->contracts;
-#if KIBI_CORE_WEIGHTS
-    c.written = written;
-#endif
     kibi_model_close(model);
     if (!kibi_is_file(file, bytes) || !file_is_right(&c)) {
         return kibi_refused(KIBI_ERROR_FILE);
@@ -478,7 +462,7 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
         return status;
     }
     c.marks = model->arena;
-    if (KIBI_CORE_LEASE != 0 && KIBI_WRITTEN(&c) == NULL) { /* the arena is used: whoever had it notices */
+    if (KIBI_CORE_LEASE != 0) { /* the arena is used: whoever had it notices */
         memset(arena, 0, KIBI_LEAD_BYTES(c.header));
     }
     if (!all_is_right(&c)) {

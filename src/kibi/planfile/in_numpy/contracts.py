@@ -75,7 +75,7 @@ class _Evaluation:
 
     def select(self, count: int, operand: int) -> NDArray[Any]:
         """The array to which a parameter points."""
-        place, size = (self.params + self.number(operand & 63, 4)) & 0xFFFFFFFF, 1 << (operand >> 6)
+        place, size = (self.params + self.number(operand & 31, 4)) & 0xFFFFFFFF, 1 << (operand >> 6)
         _require(count >= 0)
         data = self.file.part(place, count * size)
         self.array = np.frombuffer(data, _SIZES[size], count)
