@@ -47,6 +47,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
         "plan.svg",
         "plan_by_rows.svg",
         "plans_side_by_side.svg",
+        "fences.svg",
         "first_rows.svg",
         "rows.svg",
         "recording.svg",

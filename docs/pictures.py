@@ -11,6 +11,8 @@ import kibi.demo
 from kibi.cli.variants import VARIANTS
 from kibi.eager.memory import Handle, HandleArena, Kind, Recording
 from kibi.planner import PlannedModel, Run
+from kibi.reports.fences import fences
+from kibi.reports.fences_svg import fences_svg
 from kibi.reports.memory_comparison_svg import memory_comparison_svg
 from kibi.reports.memory_plot import Plot, clear_boxes, shared_stripes
 from kibi.reports.memory_shapes import INK, SCRATCH_FILL, Box, document, label, line, turned_label
@@ -41,12 +43,19 @@ def pictures() -> Mapping[str, str]:
         "plan.svg": memory_svg(PlannedModel.of(model, kibi.plan(model, granularity="tensor"))),
         "plan_by_rows.svg": memory_svg(PlannedModel.of(model, by_rows)),
         "plans_side_by_side.svg": memory_comparison_svg(planned),
+        "fences.svg": _fences_picture(model, by_rows),
         "first_rows.svg": _first_rows_picture(model, by_rows),
         "rows.svg": _rows_picture(),
         "recording.svg": _recording_picture(),
         "packages.svg": packages_picture(),
         "update_states.svg": update_states_picture(),
     }
+
+
+def _fences_picture(model: kibi.Graph, plan: kibi.Plan) -> str:
+    """When the constants of the shipped model may be written: as in `field-updates.md`."""
+    planned = PlannedModel.of(model, plan)
+    return fences_svg(model.name, fences(planned), len(plan.steps))
 
 
 def _recording_picture() -> str:

@@ -175,7 +175,7 @@ def test_plan_names_the_cheapest_places_for_checkpoints(kibi: Kibi, glyphs: Path
     )
 
 
-def test_plan_says_when_constants_may_be_written(kibi: Kibi, glyphs: Path) -> None:
+def test_plan_says_when_constants_may_be_written(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """A line for each, with a picture; the same in JSON; several plans are refused."""
     record = kibi("plan", glyphs, "--fences", "--json").record
     found, steps = record["fences"], sum(run["steps"] for run in record["runs"])
@@ -187,6 +187,10 @@ def test_plan_says_when_constants_may_be_written(kibi: Kibi, glyphs: Path) -> No
     lines = [line for line in done.out.splitlines() if line.endswith(("#", "#."))]
     assert any(line.split()[:3] == ["FULLY_CONNECTED", "scores", "filter"] for line in lines)
     assert "--fences is for one plan" in kibi("plan", glyphs, "--fences", "--compare").err
+    drawn = tmp_path / "fences.svg"
+    assert f"is drawn in {drawn}" in " ".join(kibi("plan", glyphs, "--fences-svg", drawn).out.split())
+    assert f"in an inference of {steps} steps" in drawn.read_text(encoding="utf-8")
+    assert "--fences is for one plan" in kibi("plan", glyphs, "--fences-svg", drawn, "--compare").err
     assert "Leave --fences out" in kibi("plan", glyphs, glyphs, "--fences", "--buffer", "a:8@0-1").err
 
 

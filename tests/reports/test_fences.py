@@ -1,5 +1,7 @@
 """When constants may be written while inference runs."""
 
+from xml.etree import ElementTree as ET
+
 import pytest
 
 import kibi
@@ -7,10 +9,13 @@ from kibi.ir import Graph
 from kibi.planner import PlannedModel
 from kibi.reports.fence_picture import fence_bar
 from kibi.reports.fences import Fence, fences
+from kibi.reports.fences_svg import fences_svg
 from tests.engines.networks import pooled_network, residual_network
 from tests.ops.comparison import graph_of
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+
+_SVG = "{http://www.w3.org/2000/svg}"
 
 
 def _found(graph: Graph, **wish: str) -> tuple[PlannedModel, tuple[Fence, ...]]:
@@ -69,3 +74,28 @@ def test_picture_has_a_character_for_each_part_of_the_steps() -> None:
     assert fence_bar(fence, 10, 20).plain == "------########......"
     assert fence_bar(Fence("A", "a", "b", 1, 0, 999, 1), 1000, 8).plain == "########"
     assert fence_bar(Fence("A", "a", "b", 1, 500, 500, 1), 1000, 10).plain == "-----#...."
+
+
+def test_drawing_has_a_bar_for_each_part_of_the_steps() -> None:
+    """Its width is that part's, and a tooltip says which steps read the constant."""
+    found = (Fence("CONV_2D", "a", "filter", 10, 3, 6, 1), Fence("CONV_2D", "b", "bias", 4, 0, 9, 2))
+    root = ET.fromstring(fences_svg("model", found, 10))  # noqa: S314 - made here
+    bars = [each for each in root.iter(f"{_SVG}rect") if each.find(f"{_SVG}title") is not None]
+    told = [(float(each.attrib["width"]), "".join(each.itertext())) for each in bars]
+    whole = told[3][0]
+    assert [round(width / whole, 3) for width, _ in told] == [0.3, 0.4, 0.3, 1]
+    assert [text for _, text in told] == [*["filter: steps 3 to 6 read it"] * 3, "bias: steps 0 to 9 read it"]
+    texts = {"".join(each.itertext()) for each in root.iter(f"{_SVG}text")}
+    assert {"CONV_2D", "a  filter", "b  bias", "10", "steps that have run"} <= texts
+
+
+@pytest.mark.parametrize("steps", [1, 2, 9, 177, 4021, 10**6])
+def test_axis_of_a_drawing_has_few_round_numbers(steps: int) -> None:
+    """From 0 on, at most ten."""
+    root = ET.fromstring(fences_svg("model", (), steps))  # noqa: S314 - made here
+    texts = ["".join(each.itertext()) for each in root.iter(f"{_SVG}text")]
+    numbers = [int(text.replace(",", "")) for text in texts if text.replace(",", "").isdecimal()]
+    assert numbers[0] == 0
+    assert numbers == [numbers[1] * k for k in range(len(numbers))]
+    assert 2 <= len(numbers) <= 10
+    assert numbers[-1] <= steps

@@ -21,6 +21,8 @@ from kibi.planner import PlannedModel
 from kibi.planner.ascii_map import memory_ascii
 from kibi.planner.plan import Plan
 from kibi.planner.regions.file import Region
+from kibi.reports.fences import fences
+from kibi.reports.fences_svg import fences_svg
 from kibi.reports.memory_comparison_svg import memory_comparison_svg
 from kibi.reports.memory_picture import memory_picture
 from kibi.reports.memory_svg import memory_svg
@@ -169,6 +171,7 @@ def _drawings(names: tuple[str, ...], start: int) -> dict[str, str]:
         "comparison": memory_comparison_svg(both),
         "titled": memory_comparison_svg(both, names[start % len(names)]),
         "pareto": pareto_svg(hostile.name, "host", [replace(_CHOICE, variant=names[start % len(names)]), _CHOICE]),
+        "fences": fences_svg(hostile.name, fences(PlannedModel.of(hostile, hostile_plan)), 1000),
         "recording": recording_svg(recording, names[start % len(names)]),
     }
 

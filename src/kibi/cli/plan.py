@@ -31,7 +31,7 @@ from kibi.cli.arguments import (
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.plan_checkpoints import show_checkpoints
-from kibi.cli.plan_fences import show_fences
+from kibi.cli.plan_fences import draw_fences, show_fences
 from kibi.cli.plan_steps import CountedStep, check_one_plan, counted_step, show_step
 from kibi.cli.plan_together import show_together
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
@@ -115,6 +115,10 @@ def plan(
     fences: Annotated[
         bool, typer.Option("--fences", help="Also say when each constant may be written while inference runs.")
     ] = False,
+    fences_svg: Annotated[
+        Path | None,
+        typer.Option("--fences-svg", metavar="FILE", help="Draw that as an SVG file.", parser=given_path, show_default=False),
+    ] = None,
     longest_step: Annotated[
         bool | None,
         typer.Option(
@@ -160,7 +164,11 @@ def plan(
         planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
     if buffer:
         _check_together(
-            compare=compare, drawn=svg or png, ascii_only=ascii_only, checkpoints=checkpoints, fences=fences
+            compare=compare,
+            drawn=svg or png,
+            ascii_only=ascii_only,
+            checkpoints=checkpoints,
+            fences=fences or bool(fences_svg),
         )
         show_together(planned, buffer, effort or 1, saved=saved, as_json=as_json)
         return
@@ -169,6 +177,8 @@ def plan(
             _draw(path, planned, as_png=path is png)
     places = _checkpoints(planned, is_comparison=is_comparison) if checkpoints else ()
     read = _fences(planned, is_comparison=is_comparison) if fences else ()
+    if fences_svg is not None:
+        draw_fences(fences_svg, planned[0].planned, _fences(planned, is_comparison=is_comparison))
     counted = counted_step(planned[0].planned, target, longest_step) if is_counted else None
     if saved is not None:
         write_file(saved, json_text(_record(planned[0], places, read, counted), indent=2).text.encode())
@@ -193,6 +203,8 @@ def plan(
     for path in (svg, png):
         if path is not None:
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
+    if fences_svg is not None:
+        say(output(), f"\nWhen constants may be written is drawn in {fences_svg}.")
 
 
 def _check_together(*, compare: bool, drawn: Path | None, ascii_only: bool, checkpoints: bool, fences: bool) -> None:

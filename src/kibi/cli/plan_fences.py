@@ -1,8 +1,10 @@
 """`kibi plan --fences`: when each constant may be written while inference runs."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kibi.cli.terminal import name_of, output, picture_columns, say, show, table
+from kibi.files import write_file
 
 if TYPE_CHECKING:
     from kibi.planner import PlannedModel
@@ -10,6 +12,17 @@ if TYPE_CHECKING:
 
 _TABLE_COLUMNS = 62
 """Characters of a line that the columns before the picture take."""
+
+
+def draw_fences(path: Path, planned: "PlannedModel", found: "tuple[Fence, ...]") -> None:
+    """Draws when each constant may be written, in an SVG file.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    from kibi.reports.fences_svg import fences_svg  # noqa: PLC0415
+
+    write_file(path, fences_svg(planned.graph.name, found, len(planned.plan.steps)).encode())
 
 
 def show_fences(planned: "PlannedModel", found: "tuple[Fence, ...]") -> None:
