@@ -42,7 +42,7 @@ static int move(const kibi_slots *slots, unsigned slot, kibi_slot_head *head, in
 }
 
 /* The tags of an inference, and in the other bits a sum of the file's bytes as they are now: its digest is that of the bytes before any
- * was written. Two files that differ in one word have different sums. A CRC-32 takes 7 times as long. */
+ * was written. Of 2^30 other files one has the same sum. A CRC-32 takes 7 times as long. */
 static uint32_t tags_of(const kibi_model *model)
 {
     const uint32_t *word = (const uint32_t *)(const void *)model->file;
