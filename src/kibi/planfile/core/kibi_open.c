@@ -93,12 +93,6 @@ static int hold(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t 
     return bytes == 0;
 }
 
-/* Notes what a part of the arena holds. */
-static void note(const kibi_checker *c, uint32_t offset, uint32_t bytes, uint8_t mark)
-{
-    memset(c->marks + offset, mark, bytes);
-}
-
 /* A step of a run, as the check sees it. */
 typedef struct {
     kibi_run run;
@@ -120,7 +114,7 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
     if (step->scratch != NOTHING_YET && number != 0 && !hold(c, node->scratch, node->scratch_bytes, KEPT)) {
         return 0;
     }
-    note(c, node->scratch, node->scratch_bytes, step->scratch); /* so no input is in it */
+    memset(c->marks + node->scratch, step->scratch, node->scratch_bytes); /* so no input is in it */
     for (uint32_t k = 0; k < inputs + node->output_count; ++k, ++group) {
         uint32_t nulls = 0;
         for (const uint32_t end = index + group->count; index < end; ++index) {
@@ -158,7 +152,7 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
             } else if (offset < node->scratch + node->scratch_bytes && node->scratch < offset + group->bytes) {
                 return 0;
             } else if (writes) {
-                note(c, offset, group->bytes, ELEMENTS);
+                memset(c->marks + offset, ELEMENTS, group->bytes);
             }
         }
         if (KIBI_CORE_NULLS && (group->flags & KIBI_BYTES_REACHES) != 0 && nulls == group->count) {
@@ -187,7 +181,7 @@ static int ends_are_right(const kibi_checker *c, int are_outputs)
             return 0;
         }
         if (!are_outputs) {
-            note(c, place, bytes, ELEMENTS);
+            memset(c->marks + place, ELEMENTS, bytes);
         }
     }
     return 1;
@@ -201,7 +195,7 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
     const uint8_t *const end = c->file + graph->runs_end;
     uint32_t next = 0;
     checked_step step;
-    note(c, 0, graph->arena_bytes, NOTHING_YET);
+    memset(c->marks, NOTHING_YET, graph->arena_bytes);
     if (!ends_are_right(c, 0)) {
         return 0;
     }
@@ -305,18 +299,22 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
 }
 
 /* Whether the core reads entries of that width; the table that bytes name is in the file. */
-static int width_is_right(const kibi_checker *c)
+static int width_is_right(const kibi_file_graph *graph)
 {
-    const kibi_file_graph *const graph = c->graph;
-#if KIBI_CORE_WEIGHTS
-    const uint32_t table = KIBI_WIDTH(graph) == 1u ? KIBI_TABLE_BYTES : 0u;
-    if (!is_fixed(c, graph->runs - table, table / 2u, 2)) {
-        return 0;
-    }
-#endif
     return graph->width == 1u ? KIBI_CORE_WEIGHTS || graph->runs >= KIBI_TABLE_BYTES
                               : (KIBI_CORE_HALVES && graph->width == 2u) || (KIBI_CORE_WIDE && graph->width == 4u);
 }
+
+#if KIBI_CORE_WEIGHTS
+/* Whether the runs of the graph that is looked at, and the table before them, are no weights. */
+static int runs_are_fixed(const kibi_checker *c)
+{
+    const uint32_t table = KIBI_WIDTH(c->graph) == 1u ? KIBI_TABLE_BYTES : 0u;
+    return is_fixed(c, c->graph->runs - table, table / 2u, 2);
+}
+#else
+#define runs_are_fixed(c) ((c)->graph->runs % 2u == 0)
+#endif
 
 static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
 {
@@ -325,9 +323,9 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
     /* The alignment is a power of two, and that of the arena is a multiple of it. */
     if (((graph->alignment | c->header->arena_alignment) & (graph->alignment - 1u)) != 0 ||
         graph->arena_bytes > c->header->arena_bytes ||
-        !width_is_right(c) || !is_fixed(c, graph->nodes, graph->node_count, sizeof *nodes) ||
+        !width_is_right(graph) || !is_fixed(c, graph->nodes, graph->node_count, sizeof *nodes) ||
         !is_fixed(c, graph->places, graph->place_count, sizeof(kibi_file_place)) ||
-        graph->runs_end > c->end || graph->runs_end <= graph->runs || (!KIBI_CORE_WEIGHTS && graph->runs % 2u != 0) ||
+        graph->runs_end > c->end || graph->runs_end <= graph->runs || !runs_are_fixed(c) ||
         (!is_model(c) && !is_fixed(c, graph->ends, 2u * ((uint32_t)graph->input_count + graph->output_count), 4))) {
         return 0;
     }
