@@ -68,7 +68,7 @@ def test_right_package_is_installed(base: PlanFile | None) -> None:
         ({"file_version": 1}, _OTHER),
         ({"counter": 1}, _OLDER),
         ({"counter": 0}, _OLDER),
-        ({"arena_bytes": (1 << 14) + 1}, _SPACE),
+        ({"arena_bytes": (1 << 16) + 1}, _SPACE),
         ({"state_bytes": 1}, _SPACE),
         ({"file_bytes": 3076, "payload_bytes": 3076}, _SPACE),
         ({"payload_bytes": 0xFFFFFFFF}, _PACKAGE),
@@ -105,8 +105,9 @@ def test_delta_for_another_file_is_refused() -> None:
 def test_kernel_that_the_core_lacks_is_refused() -> None:
     """Before anything is erased: the file is never written. An id that was changed on the way is a damaged package."""
     ids = struct.pack(f"<{len(_NEW.kernel_ids)}I", _NEW.kernel_ids[0] ^ 1, *_NEW.kernel_ids[1:])
-    for changed, status in (({"kernel_sum": zlib.crc32(ids)}, _KERNEL), ({}, _PACKAGE)):
-        package = bytearray(package_of(_NEW, 2, **changed))
+    right = zlib.crc32(struct.pack(f"<{len(_NEW.kernel_ids)}I", *_NEW.kernel_ids))
+    for kernel_sum, status in ((zlib.crc32(ids), _KERNEL), (right, _PACKAGE)):
+        package = bytearray(package_of(_NEW, 2, kernel_sum=kernel_sum))
         package[HEAD_BYTES] ^= 1
         assert _status(bytes(package)) == status
 
