@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from kibi.emulator import Core
 from kibi.engines.core import written_core
 from kibi.engines.engine import STATUS
 from kibi.kernels import kernel_folder
 from kibi.planfile.core_c import CORE
-from kibi.planfile.core_library import ADAPTERS, Core, core_files
+from kibi.planfile.core_library import ADAPTERS, core_files
+from kibi.planfile.core_library import Core as WrittenCore
 from kibi.planfile.reader import PlanFile
 from kibi.targets import target
 from kibi.toolchain import build_image, load_shared
@@ -148,17 +150,24 @@ def test_statuses_of_updates_are_in_python_and_c() -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "zig"])
 def test_device_side_takes_few_bytes(compiler: str, tmp_path: Path) -> None:
-    """Slots, journal and packages on the Cortex-M4: as many bytes as the page says, besides the check sums that a core has."""
+    """Slots, journal and packages on the Cortex-M4: as many bytes as the page says, besides the check sums that a core has.
+
+    The page says the RAM of an update, too, which is less than 512 bytes.
+    """
     if compiler == "gcc":
         check_cross()
     sources = written_core(["kibi_add_s8"], target("cortex-m4"), tmp_path)
     names = {"kibi_update.c", "kibi_delta.c", "kibi_sha256.c", "kibi_core.c", "kibi_run.c", "kibi_crc32.c"}
     entries = [f"kibi_update_{name}" for name in ("boot", "confirm", "reject", "begin", "write", "wanted", "finish")]
+    probe = tmp_path / "probe.c"
+    probe.write_text(
+        '#include "kibi_update.h"\nuint32_t ram_bytes(void);\nuint32_t ram_bytes(void) { return sizeof(kibi_update); }\n'
+    )
     image = build_image(
-        [each for each in sources if each.name in names], target("cortex-m4"), entries=entries, compiler=compiler,
-        level="s", includes=[tmp_path],
+        [probe, *(each for each in sources if each.name in names)], target("cortex-m4"), entries=[*entries, "ram_bytes"],
+        compiler=compiler, level="s", includes=[tmp_path],
     )  # fmt: skip
-    shared = ("mem", "kibi_sha256", "kibi_crc32", "kibi_kernel_of", "kibi_refused")
+    shared = ("mem", "kibi_sha256", "kibi_crc32", "kibi_kernel_of", "kibi_refused", "ram_bytes")
     found = sum(end - first for first, end, name in image.functions if not any(each in name for each in shared))
     told = re.search(
         r"take ([\d,]+) bytes of\s+code with gcc and ([\d,]+) with zig", (DOCS / "field-updates.md").read_text("utf-8")
@@ -166,6 +175,9 @@ def test_device_side_takes_few_bytes(compiler: str, tmp_path: Path) -> None:
     assert told is not None
     most = int(told[1 + (compiler == "zig")].replace(",", ""))
     assert most * 0.95 <= found <= most * (1.05 if compiler == "gcc" else 1)
+    ram = Core(image, target("cortex-m4")).call("ram_bytes").value
+    assert f"`kibi_update` takes {ram} bytes of RAM" in (DOCS / "field-updates.md").read_text("utf-8")
+    assert ram <= 512
 
 
 _STUBS = {
@@ -251,7 +263,7 @@ def test_adapters_pass_on_what_their_libraries_say(tmp_path: Path) -> None:
 
 def test_core_has_the_adapters_outside_of_its_build() -> None:
     """They are written with the core, and its build file names none of them."""
-    core = Core.of(["kibi_add_s8"], target("cortex-m4"))
+    core = WrittenCore.of(["kibi_add_s8"], target("cortex-m4"))
     files = {name.path: text.text for name, text in core_files(core, target("cortex-m4"), "kibi core").items()}
     assert {"adapters/kibi_verify_monocypher.c", "adapters/kibi_verify_psa.c"} <= files.keys()
     assert "kibi_update.c" in files["CMakeLists.txt"]
