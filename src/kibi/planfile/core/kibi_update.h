@@ -94,6 +94,10 @@ typedef struct {
 
 /* A package that is being received. The caller owns it; no field is for the caller's use. */
 typedef struct {
+    union {
+        uint8_t bytes[KIBI_UPDATE_UNIT];
+        uint32_t id; /* of a kernel, as it arrives */
+    } unit;
     uint32_t wanted;  /* the offset in the package of the next byte */
     uint32_t until;   /* where its payload ends */
     uint32_t within;  /* the bits of offsets within a sector and a block; 0: the head is not complete yet */
@@ -101,10 +105,6 @@ typedef struct {
     uint32_t lacking; /* 1: the core lacks one of these kernels */
     uint32_t is_delta;
     uint32_t room;    /* bytes of the unit that have not been made yet */
-    union {
-        uint8_t bytes[KIBI_UPDATE_UNIT];
-        uint32_t id; /* of a kernel, as it arrives */
-    } unit;
     kibi_newest newest; /* its store is NULL if no package is being received */
     union { /* at any time one of these */
         struct {
