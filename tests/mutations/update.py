@@ -78,8 +78,8 @@ UPDATE: tuple[Mutation, ...] = (
     Mutation(
         "update.counts-are-never-halved",
         "update/delta/coding.py",
-        "if zeros + ones > LIMIT:",
-        "if zeros + ones > 4 * LIMIT:",
+        "if counts[pair] > LIMIT:",
+        "if counts[pair] > 4 * LIMIT:",
         "Python's counts grow on where those of a device, of 8 bits, are halved.",
         ("tests/update/test_delta.py", "-k", "comes_back"),
     ),
@@ -108,11 +108,11 @@ UPDATE: tuple[Mutation, ...] = (
         ("tests/update/test_delta.py", "-k", "comes_back or few_bits"),
     ),
     Mutation(
-        "update.large-words-have-no-class",
-        "update/delta/form.py",
-        "found < CLASSES - 1:",
-        "found < CLASSES - 2:",
-        "Words of more than 24 bits share the class of smaller ones in Python, and not on a device.",
+        "update.zeros-have-no-class",
+        "update/delta/decoding.py",
+        "int(before != 0)",
+        "1",
+        "Changes of what is 0 share their class with others in Python, and not on a device.",
         ("tests/update/test_delta.py", "-k", "comes_back"),
     ),
 )

@@ -3,17 +3,11 @@
 
 #include <string.h>
 
-enum { SAME = 0, BYTES = 1, HALVES = 2, SUMS = 4, RAW = 5 };
+enum { RAW = 0, BYTES = 1, HALVES = 2, SAME = 3, SUMS = 5 };
 enum { COMMAND = 0, SMALL = 1, WORD = 2, REST = 3 };
-enum { CLASSES = 4, SIZES = 10, DIGITS = 8, PAIRS = CLASSES + SIZES + DIGITS };
-enum { MOST_SIZE = 31, HAS_SIZE = 32, LIMIT = 250, CLASS_BITS = 12, PERIOD_BITS = 5 };
+enum { CLASSES = 2, SIZES = 8, DIGITS = 8, PAIRS = CLASSES + SIZES + DIGITS };
+enum { MOST_SIZE = 31, HAS_SIZE = 32, LIMIT = 250, PERIOD_BITS = 5 };
 #define LEAST_RANGE (1u << 24)
-
-/* The bytes that are given. */
-typedef struct {
-    const uint8_t *from;
-    const uint8_t *end;
-} stream;
 
 /* Goes to the state at the start of a block. */
 static KIBI_NOINLINE void begin_block(kibi_delta *d)
@@ -49,6 +43,11 @@ static void end_word(kibi_delta *d)
     }
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* The number with sign of one without: 0, 1, 2, ... are 0, -1, 1, ... */
 static uint32_t unfolded(uint32_t number)
 {
@@ -56,7 +55,7 @@ static uint32_t unfolded(uint32_t number)
 }
 
 /* Reads a number of a set, whose first bit has a class. 1: it is read, into `number`; 0: bytes are missing. */
-static KIBI_NOINLINE int read_number(kibi_delta *d, stream *s, uint32_t set, uint32_t first)
+static KIBI_NOINLINE int read_number(kibi_delta *d, uint32_t set, uint32_t first)
 {
     uint8_t (*const counts)[2] = d->counts + PAIRS * set;
     uint32_t at = d->at;
@@ -64,20 +63,19 @@ static KIBI_NOINLINE int read_number(kibi_delta *d, stream *s, uint32_t set, uin
         d->number = 1;
     }
     do {
-        uint8_t even[2] = {1, 1};
         uint32_t pair = first;
         if (at > HAS_SIZE) {
-            pair = CLASSES + SIZES - 1u + at - HAS_SIZE;
+            pair = CLASSES + SIZES - 1u + least(at - HAS_SIZE, DIGITS);
         } else if (at != 0) {
-            pair = CLASSES - 1u + (at < SIZES ? at : SIZES);
+            pair = CLASSES - 1u + least(at, SIZES);
         }
-        uint8_t *const its = pair < PAIRS ? counts[pair] : even;
+        uint8_t *const its = counts[pair];
         while (d->range < LEAST_RANGE) {
-            if (s->from == s->end) {
+            if (d->from == d->end) {
                 return 0;
             }
             d->range <<= 8;
-            d->code = d->code << 8 | *s->from++;
+            d->code = d->code << 8 | *d->from++;
         }
         const uint32_t bound = d->range / ((uint32_t)its[0] + its[1]) * its[0], bit = d->code >= bound;
         if (bit != 0) {
@@ -87,7 +85,7 @@ static KIBI_NOINLINE int read_number(kibi_delta *d, stream *s, uint32_t set, uin
             d->range = bound;
         }
         its[bit] = (uint8_t)(its[bit] + 2u);
-        if (its[0] + its[1] > LIMIT) {
+        if (its[bit] > LIMIT) {
             its[0] = (uint8_t)((its[0] + 1u) >> 1);
             its[1] = (uint8_t)((its[1] + 1u) >> 1);
         }
@@ -108,25 +106,24 @@ static KIBI_NOINLINE int read_number(kibi_delta *d, stream *s, uint32_t set, uin
 }
 
 /* Reads a number of a command and does what it says. 1: it is done; 0: bytes are missing; -1: it is wrong. */
-static KIBI_NOINLINE int read_command(kibi_delta *d, stream *s)
+static KIBI_NOINLINE int read_command(kibi_delta *d)
 {
-    if (!read_number(d, s, COMMAND, d->kinds_left != 0)) {
+    if (!read_number(d, COMMAND, d->kinds_left != 0)) {
         return 0;
     }
     const uint32_t number = d->number;
     if (d->kinds_left == 0) {
-        const uint32_t in_block = d->block_bytes - (d->made & (d->block_bytes - 1u)), in_file = d->new_bytes - d->made;
+        const uint32_t in_block = d->block_bytes - (d->made & (d->block_bytes - 1u));
         d->words = number >> PERIOD_BITS;
         d->period = (uint8_t)((number & (KIBI_DELTA_PERIOD - 1u)) + 1u);
         d->kinds_left = d->period;
-        return d->words > (in_block < in_file ? in_block : in_file) / 4u ? -1 : 1;
+        return d->words > least(in_block, d->new_bytes - d->made) / 4u ? -1 : 1;
     }
     d->kinds_left = (uint8_t)(d->kinds_left - 1u);
     if (d->words != 0) {
-        uint8_t *const pair = &d->kinds[d->kinds_left / 2u];
-        *pair = (uint8_t)(d->kinds_left % 2u == 0 ? (*pair & 0xF0u) | number : number << 4);
+        d->kinds[d->kinds_left] = (uint8_t)number;
         d->column = (uint8_t)(d->period - 1u);
-        return number > RAW ? -1 : 1;
+        return number > SUMS ? -1 : 1;
     }
     if ((number & 1u) != 0) {
         d->shift = (uint8_t)(number >> 1 & 31u);
@@ -138,11 +135,11 @@ static KIBI_NOINLINE int read_command(kibi_delta *d, stream *s)
 }
 
 /* Makes an element. 1: it is ready; 0: bytes are missing; -1: the older file does not have it. */
-static KIBI_NOINLINE int make_element(kibi_delta *d, stream *s)
+static KIBI_NOINLINE int make_element(kibi_delta *d)
 {
-    const uint32_t kind = (uint32_t)d->kinds[d->column / 2u] >> d->column % 2u * 4u & 7u;
-    const uint32_t width = kind == BYTES || kind == RAW ? 1u : kind == HALVES ? 2u : 4u;
-    uint32_t element = 0, first = 1;
+    const uint32_t kind = d->kinds[d->column];
+    const uint32_t width = kind <= BYTES ? 1u : kind == HALVES ? 2u : 4u;
+    uint32_t element = 0;
     if (kind != RAW) {
         if (d->base_bytes < width || d->place > d->base_bytes - width) {
             return -1;
@@ -153,22 +150,14 @@ static KIBI_NOINLINE int make_element(kibi_delta *d, stream *s)
     }
     if (kind != SAME) {
         if (d->has_sum == 0) {
-            if (kind != RAW) {
-                const uint32_t up = 32u - 8u * width;
-                int32_t rest = (int32_t)(element << up) >> up;
-                rest ^= rest >> 31;
-                for (first = 0; rest != 0; rest >>= CLASS_BITS) {
-                    ++first;
-                }
-            }
-            if (!read_number(d, s, kind == RAW ? REST : kind <= HALVES ? SMALL : WORD, first)) {
+            if (!read_number(d, kind == RAW ? REST : kind <= HALVES ? SMALL : WORD, kind == RAW || element != 0)) {
                 return 0;
             }
             d->sum = unfolded(d->number);
             d->has_sum = 1;
         }
         if (kind == SUMS) {
-            if (!read_number(d, s, REST, 0)) {
+            if (!read_number(d, REST, 0)) {
                 return 0;
             }
             d->sum = (d->sum << d->shift) + d->unit * unfolded(d->number);
@@ -184,13 +173,14 @@ static KIBI_NOINLINE int make_element(kibi_delta *d, stream *s)
 
 kibi_status kibi_delta_make(kibi_delta *delta, const uint8_t **payload, uint32_t *payload_bytes, uint8_t **made, uint32_t *made_bytes)
 {
-    stream s = {*payload, *payload + *payload_bytes};
     uint8_t *to = *made;
     uint8_t *const end = to + *made_bytes;
     int goes_on = 1;
+    delta->from = *payload;
+    delta->end = *payload + *payload_bytes;
     while (goes_on > 0 && to != end && delta->made != delta->new_bytes) {
         if (delta->ready == 0) {
-            goes_on = delta->words == 0 || delta->kinds_left != 0 ? read_command(delta, &s) : make_element(delta, &s);
+            goes_on = delta->words == 0 || delta->kinds_left != 0 ? read_command(delta) : make_element(delta);
         } else {
             *to++ = (uint8_t)delta->element;
             delta->element >>= 8;
@@ -200,9 +190,9 @@ kibi_status kibi_delta_make(kibi_delta *delta, const uint8_t **payload, uint32_t
             }
         }
     }
-    *payload = s.from;
-    *payload_bytes = (uint32_t)(s.end - s.from);
-    *made = to;
+    *payload_bytes = (uint32_t)(delta->end - delta->from);
+    *payload = delta->from;
     *made_bytes = (uint32_t)(end - to);
+    *made = to;
     return goes_on < 0 ? KIBI_ERROR_PACKAGE : KIBI_OK;
 }

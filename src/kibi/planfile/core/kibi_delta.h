@@ -8,11 +8,13 @@
 extern "C" {
 #endif
 
-#define KIBI_DELTA_PAIRS 88u  /* of counts of zeros and ones: 22 for each of 4 sets of numbers */
+#define KIBI_DELTA_PAIRS 72u  /* of counts of zeros and ones: 18 for each of 4 sets of numbers */
 #define KIBI_DELTA_PERIOD 32u /* words after which a pattern repeats at most */
 
 /* A file that is being made. The caller owns it; no field is for the caller's use. */
 typedef struct {
+    const uint8_t *from; /* the payload that is given, */
+    const uint8_t *end;  /* and its end */
     const uint8_t *base;
     uint32_t base_bytes;
     uint32_t new_bytes;
@@ -33,7 +35,7 @@ typedef struct {
     uint8_t period;   /* of the pattern, */
     uint8_t column;   /* and the word of it that is made: its last one comes first */
     uint8_t kinds_left; /* that the command has yet to say */
-    uint8_t kinds[KIBI_DELTA_PERIOD / 2u];
+    uint8_t kinds[KIBI_DELTA_PERIOD];
     uint8_t counts[KIBI_DELTA_PAIRS][2];
 } kibi_delta;
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.update.delta.form import CLASS_BITS, CLASSES, DIGITS, SIZES, Numbers
+from kibi.update.delta.form import CLASSES, DIGITS, SIZES, Numbers
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -54,9 +54,7 @@ class Changes:
             change = (self.new.view(f"<u{width}").astype(np.int64) - self.old.view(f"<u{width}") + half) % (
                 2 * half
             ) - half
-            rest = self.old.view(f"<i{width}").astype(np.int64)
-            rest = np.where(rest < 0, ~rest, rest)
-            classes = sum((rest >> CLASS_BITS * k > 0).astype(np.int64) for k in range(CLASSES - 1))
+            classes = (self.old.view(f"<u{width}") != 0).astype(np.int64)
             found[width] = change.reshape(len(self), -1), np.asarray(classes).reshape(len(self), -1)
         return found
 
@@ -118,8 +116,9 @@ class Costs:
         for size, count in enumerate(np.bincount(sizes).tolist()):
             for place in range(1, size + 1):
                 self._sizes[of, min(place, SIZES) - 1, int(place < size)] += count
-        for digit in range(DIGITS):
-            self._digits[of, digit] += np.bincount((values + 1)[sizes > digit] >> digit & 1, minlength=2)
+        for digit in range(int(sizes.max(initial=0))):
+            bits = (values + 1)[sizes > digit] >> digit & 1
+            self._digits[of, min(digit, DIGITS - 1)] += np.bincount(bits, minlength=2)
 
     def of(self, of: Numbers, values: Ints, classes: Ints) -> Floats:
         """About the bits that each number takes.
@@ -135,7 +134,8 @@ class Costs:
         steps = self._sizes[of, np.minimum(np.arange(32), SIZES - 1)]
         ends = np.concatenate([[0.0], np.concatenate([[0.0], np.cumsum(steps[:-1, 1])]) + steps[:, 0]])
         bits = self._first[of][classes, (sizes > 0).astype(np.int64)] + ends[sizes]
-        for digit in range(DIGITS):
-            bits += np.where(sizes > digit, self._digits[of, digit][values + 1 >> digit & 1], 0)
-        found: Floats = bits + np.maximum(sizes - DIGITS, 0)
+        for digit in range(int(sizes.max(initial=0))):
+            takes = self._digits[of, min(digit, DIGITS - 1)]
+            bits += np.where(sizes > digit, takes[values + 1 >> digit & 1], 0)
+        found: Floats = bits
         return found

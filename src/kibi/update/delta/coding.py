@@ -37,9 +37,8 @@ class _Counts:
     def _add(self, pair: int, bit: int) -> None:
         counts = self._ones if bit else self._zeros
         counts[pair] += 2
-        zeros, ones = self._zeros[pair], self._ones[pair]
-        if zeros + ones > LIMIT:
-            self._zeros[pair], self._ones[pair] = zeros + 1 >> 1, ones + 1 >> 1
+        if counts[pair] > LIMIT:
+            self._zeros[pair], self._ones[pair] = self._zeros[pair] + 1 >> 1, self._ones[pair] + 1 >> 1
 
 
 class Encoder(_Counts):
@@ -62,7 +61,7 @@ class Encoder(_Counts):
         for place, bit in enumerate([*repeat(1, size), *([0] if size < MOST_SIZE else [])]):
             self._bit(pairs[min(place, SIZES)], bit)
         for digit in range(size - 1, -1, -1):
-            self._bit(first + CLASSES + SIZES + digit if digit < DIGITS else None, value + 1 >> digit & 1)
+            self._bit(first + CLASSES + SIZES + min(digit, DIGITS - 1), value + 1 >> digit & 1)
 
     def end(self) -> bytes:
         """Ends the block, and returns its bytes."""
@@ -70,18 +69,17 @@ class Encoder(_Counts):
             self._give()
         return bytes(self._made[1:])  # the interval begins in the lower three of four bytes: the first one is 0
 
-    def _bit(self, pair: int | None, bit: int) -> None:
+    def _bit(self, pair: int, bit: int) -> None:
         while self._range < LEAST_RANGE:
             self._give()
             self._range <<= 8
-        bound = self._range // 2 if pair is None else self._bound(pair, self._range)
+        bound = self._bound(pair, self._range)
         if bit:
             self._low += bound
             self._range -= bound
         else:
             self._range = bound
-        if pair is not None:
-            self._add(pair, bit)
+        self._add(pair, bit)
 
     def _give(self) -> None:
         """Gives the highest of the four bytes of the low end of the interval away; adds its carry to those before."""
@@ -114,20 +112,19 @@ class Decoder(_Counts):
         while size < MOST_SIZE and self._bit(first + (CLASSES + min(size, SIZES) - 1 if size else kind)):
             size += 1
         for digit in range(size - 1, -1, -1):
-            number = number << 1 | self._bit(first + CLASSES + SIZES + digit if digit < DIGITS else None)
+            number = number << 1 | self._bit(first + CLASSES + SIZES + min(digit, DIGITS - 1))
         return number - 1
 
-    def _bit(self, pair: int | None) -> int:
+    def _bit(self, pair: int) -> int:
         while self._range < LEAST_RANGE:
             if self.place == len(self._payload):
                 raise refused("it ends before the new file does")
             self._code = (self._code << 8 | self._payload[self.place]) % _TOP
             self._range <<= 8
             self.place += 1
-        bound = self._range // 2 if pair is None else self._bound(pair, self._range)
+        bound = self._bound(pair, self._range)
         bit = int(self._code >= bound)
         self._code -= bound * bit
         self._range = self._range - bound if bit else bound
-        if pair is not None:
-            self._add(pair, bit)
+        self._add(pair, bit)
         return bit

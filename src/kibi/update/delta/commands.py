@@ -25,12 +25,12 @@ _MOST_PERIODS = 4
 class Way(IntEnum):
     """How a word is made: the kinds, and sums of a second unit."""
 
-    SAME = Kind.SAME
+    RAW = Kind.RAW
     BYTES = Kind.BYTES
     HALVES = Kind.HALVES
+    SAME = Kind.SAME
     WORDS = Kind.WORDS
     SUMS = Kind.SUMS
-    RAW = Kind.RAW
     OTHER_SUMS = 6
 
 

@@ -1,7 +1,7 @@
 """Makes the new file from the older one and a payload, as `kibi_delta.c` does on a device."""
 
 from kibi.update.delta.coding import Decoder, refused
-from kibi.update.delta.form import MOST_PERIOD, PERIOD_BITS, Kind, Numbers, class_of, unfolded
+from kibi.update.delta.form import MOST_PERIOD, PERIOD_BITS, Kind, Numbers, unfolded
 
 _WORD = 1 << 32
 """Places and changes are numbers of 32 bits."""
@@ -62,7 +62,7 @@ class _Block:
             if words == 0:
                 for each in numbers:
                     self._set(each)
-            elif max(numbers) > Kind.RAW:
+            elif max(numbers) > Kind.SUMS:
                 raise refused("a word has no kind")
             for word in range(words):
                 self._word(Kind(numbers[word % period]))
@@ -80,17 +80,17 @@ class _Block:
             if kind is not Kind.RAW and self._place > len(self._old) - width:
                 raise refused("it asks for bytes that the older file lacks")
             before = int.from_bytes(self._old[self._place : self._place + width], "little")
-            self._made += ((self._change(kind, before, width)) % (1 << 8 * width)).to_bytes(width, "little")
+            self._made += (self._change(kind, before) % (1 << 8 * width)).to_bytes(width, "little")
             self._place = (self._place + width) % _WORD
 
-    def _change(self, kind: Kind, before: int, width: int) -> int:
+    def _change(self, kind: Kind, before: int) -> int:
         """Reads an element that was `before`, and returns what it is."""
         if kind is Kind.SAME:
             return before
         if kind is Kind.RAW:
             return unfolded(self._from.number(Numbers.REST, 1))
         of = Numbers.SMALL if kind in {Kind.BYTES, Kind.HALVES} else Numbers.WORD
-        change = unfolded(self._from.number(of, class_of(before, width)))
+        change = unfolded(self._from.number(of, int(before != 0)))
         if kind is Kind.SUMS:
             change = (change << self._shift) + self._unit * unfolded(self._from.number(Numbers.REST))
         return before + change

@@ -6,14 +6,13 @@ divided again and again by the probabilities of bits, and grows by a byte of the
 A block begins with `range` 1, so its first bit reads three bytes. Blocks share nothing.
 
 **Bits.** Each bit belongs to a pair of counts, of zeros and of ones. Both are 1 where a block begins, and grow by 2 with each bit
-of theirs. Where their sum is above `LIMIT`, both are halved, rounded up. A 0 has the lower `range // (zeros + ones) * zeros`
-values of the interval.
+of theirs. When the one that has grown is above `LIMIT`, both are halved, rounded up. A 0 has the lower
+`range // (zeros + ones) * zeros` values of the interval.
 
 **Numbers.** A number n >= 0 is coded as n + 1, which has a highest bit and `size` digits after it. First comes `size`, as so many
 ones and a zero, then the digits, the highest first. No size is above `MOST_SIZE`: the zero after so many ones is left out. Numbers
 belong to sets. A set has pairs of counts: `CLASSES` for the first bit of the size, one for each class; `SIZES` for its other bits,
-the last of them for all further ones; and `DIGITS`, one for each of the lowest digits. Higher digits are zeros or ones with equal
-probability.
+the last of them for all further ones; and `DIGITS` for the digits, one for each of the lowest and the last for all higher ones.
 
 **Signs.** 0, -1, 1, -2, 2, ... are the numbers 0, 1, 2, 3, 4, ...
 
@@ -27,26 +26,25 @@ a word.
 
 **Kinds of words.** Words have elements, the lowest byte first; each element of the new file is the older one plus a change:
 
-- `SAME`: no change, and no number.
+- `RAW`: elements of 8 bits that are changes of 0 and not of the older file: numbers of the set `REST`.
 - `BYTES`, `HALVES`: elements of 8 and 16 bits, each change a number of the set `SMALL`.
+- `SAME`: no change, and no number.
 - `WORDS`: a change of 32 bits, a number of the set `WORD`.
 - `SUMS`: a change a * 2^shift + b * unit; a is a number of the set `WORD`, and b of the set `REST`.
-- `RAW`: elements of 8 bits that are changes of 0 and not of the older file: numbers of the set `REST`.
 
-**Classes.** The class of a change is the number of groups of 12 bits that the older element has, without those that only repeat its
-sign, and 3 at most. b has class 0, an element of `RAW` class 1. The first number of a command has class 0, the others class 1.
+**Classes.** A change of an element that is 0 in the older file has class 0, every other one class 1. b has class 0, an element of
+`RAW` class 1. The first number of a command has class 0, the others class 1.
 """
 
 from enum import IntEnum
 
-CLASSES = 4
-SIZES = 10
+CLASSES = 2
+SIZES = 8
 DIGITS = 8
 MOST_SIZE = 31
 LIMIT = 250
 PERIOD_BITS = 5
 MOST_PERIOD = 1 << PERIOD_BITS
-CLASS_BITS = 12
 FIRST_RANGE = 1
 LEAST_RANGE = 1 << 24
 
@@ -54,12 +52,12 @@ LEAST_RANGE = 1 << 24
 class Kind(IntEnum):
     """How a word is made."""
 
-    SAME = 0
+    RAW = 0
     BYTES = 1
     HALVES = 2
-    WORDS = 3
-    SUMS = 4
-    RAW = 5
+    SAME = 3
+    WORDS = 4
+    SUMS = 5
 
 
 class Numbers(IntEnum):
@@ -83,18 +81,3 @@ def folded(number: int) -> int:
 def unfolded(number: int) -> int:
     """The number with sign of one without."""
     return number >> 1 if number % 2 == 0 else ~(number >> 1)
-
-
-def class_of(element: int, width: int) -> int:
-    """The class of a change.
-
-    Args:
-        element: of the older file, without sign.
-        width: its bytes: 1, 2 or 4.
-    """
-    rest = element if element < 1 << 8 * width - 1 else (1 << 8 * width) - 1 - element
-    found = 0
-    while rest and found < CLASSES - 1:
-        rest >>= CLASS_BITS
-        found += 1
-    return found
