@@ -134,10 +134,19 @@ def sent(*blobs: bytes) -> bytes:
 
 
 @cache
-def program_of(name: str, kernels: Sequence[str], *, sanitize: bool = True) -> Path:
-    """Builds a test program with a core for this machine, under sanitizers, or for long runs without them."""
+def program_of(name: str, kernels: Sequence[str], *, sanitize: bool = True, unit: int = 16) -> Path:
+    """Builds a test program with a core for this machine, under sanitizers, or for long runs without them.
+
+    Args:
+        name: of the program's file in this folder.
+        kernels: of the core.
+        sanitize: whether to stop at undefined behaviour.
+        unit: the KIBI_UPDATE_UNIT of all files.
+    """
     folder = Path(tempfile.mkdtemp())
     sources = {path.name: path for path in written_core(kernels, target("host"), folder)}
+    header = folder / "kibi_update.h"
+    header.write_text(header.read_text().replace("#define KIBI_UPDATE_UNIT 16u", f"#define KIBI_UPDATE_UNIT {unit}u"))
     for file in ("flash.h", "flash.c", "device.h", "device.c", name):
         (folder / file).write_text(
             "#define _POSIX_C_SOURCE 200809L\n" * file.endswith(".c") + (_HERE / file).read_text()
