@@ -34,7 +34,7 @@ class _State:
 
 
 _NONE = _State((20, 60), "no model", "no record, or no whole file")
-_WRITTEN = _State((340, 60), "a package is written", "which package; marks of progress")
+_WRITTEN = _State((340, 60), "a package is written", "which package, and how far")
 _TRIAL = _State((680, 60), "on trial", "the new slot is active; starts left")
 _CONFIRMED = _State((340, 260), "confirmed", "the active slot; no starts to count")
 
@@ -61,7 +61,7 @@ def update_states_picture() -> str:
     lines.append(label(680, 277, "back to the older model", size=11))
     loop = ((370.0, 60.0), (370.0, 40.0), (470.0, 40.0), (470.0, 60.0))
     lines += [line(loop[0], loop[1], _EDGE), line(loop[1], loop[2], _EDGE), *_arrow(loop[2], loop[3])]
-    lines.append(label(420, 32, "cut: goes on at the last mark", anchor="middle", size=11))
+    lines.append(label(420, 32, "cut: goes on at the last record", anchor="middle", size=11))
     return document(920, 350, "The states of a device's models", lines)
 
 
