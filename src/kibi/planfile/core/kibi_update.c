@@ -385,7 +385,9 @@ kibi_status kibi_update_finish(kibi_update *update)
             if (update->within != 0 && newest->record.made >= newest->record.files[OTHER].bytes) {
                 if (is_whole(newest, OTHER, update->of.work)) {
                     status = write_exchanged(newest, newest->store->starts != 0 ? newest->store->starts + 1u : 0u);
-                    KIBI_EVENT(ModelInstalled, 0x193C22F0u);
+                    if (status == KIBI_OK) {
+                        KIBI_EVENT(ModelInstalled, 0x193C22F0u);
+                    }
                 } else {
                     newest->record.package = 0;
                     status = write_record(newest);
