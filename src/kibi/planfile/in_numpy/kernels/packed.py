@@ -9,6 +9,7 @@ from kibi.dtypes import DType
 from kibi.planfile.in_numpy.call import Call, Numbers
 from kibi.planfile.in_numpy.products import Scaling, convolve, finish, products, vectors_of
 from kibi.planfile.in_numpy.registry import kernel
+from kibi.selection.rice import decode
 
 Unpacked = tuple[Numbers, Scaling]
 """Weights, [O, kernel_rows, kernel_width, channels of a group] or [O, depth], and the scaling of the channels."""
@@ -224,6 +225,15 @@ def _of_vector_blocks(call: Call) -> Unpacked:
     )
 
 
+def _of_rice(call: Call) -> Unpacked:
+    """Golomb-Rice codes; the scaling of each channel, or one of all."""
+    p = call.numbers
+    stream, codings = call.array("weights", p.weights_bytes), call.array("codings", p.output_channels)
+    count = 1 + (p.output_channels - 1) * p.scale_step
+    shared = (np.broadcast_to(call.array(name, count), p.output_channels) for name in ("multiplier", "shift"))
+    return decode(stream, codings, p.pieces, p.piece), Scaling(call.array("bias", p.output_channels), *shared)
+
+
 _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_3x3x1": _of_single,
     "kibi_conv2d_s8_blocks": _of_blocks,
@@ -239,6 +249,7 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
 _VECTORS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
     "kibi_fully_connected_s8_codebook": _of_codebook,
+    "kibi_fully_connected_s8_rice": _of_rice,
 }
 
 
