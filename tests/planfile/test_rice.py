@@ -71,7 +71,7 @@ def test_engines_give_the_bits_of_the_plain_layer() -> None:
     for number, (graph, plan, file) in enumerate(_files()):
         inputs = seeded_inputs(graph, number)
         expected = [each.tobytes() for each in kibi.Interpreter(graph, plan).run(inputs)]
-        engines = [NumpyPlanEngine(file), CoreEngine(file)]
+        engines: list[NumpyPlanEngine | CoreEngine | CoreDeviceEngine] = [NumpyPlanEngine(file), CoreEngine(file)]
         engines += [CoreDeviceEngine(file, _TARGET)] if number < 2 else []
         for engine in engines:
             assert [each.tobytes() for each in engine.run(inputs)] == expected

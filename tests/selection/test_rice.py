@@ -13,7 +13,7 @@ _SHAPES = ((1, 1), (1, 2), (2, 1), (3, 5), (5, 7), (8, 8), (4, 33), (2, 100))
 
 
 def _weights(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-    drawn = {
+    drawn: dict[str, Array] = {
         "zeros": np.zeros(shape),
         "least": np.full(shape, -128),
         "most": np.full(shape, 127),
@@ -23,8 +23,9 @@ def _weights(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> Arr
         "moved": np.round(rng.normal(40, 3, shape)),
         "mostly zero": rng.integers(-128, 128, shape) * (rng.random(shape) < 0.05),
         "wider and wider": np.round(rng.normal(0, 1, shape) * 2.0 ** np.arange(shape[0])[:, None]),
-    }[kind]
-    return np.clip(drawn, -128, 127).astype(np.int8)
+    }
+    weights: Array = np.clip(drawn[kind], -128, 127).astype(np.int8)
+    return weights
 
 
 _KINDS = ("zeros", "least", "most", "ends", "any", "narrow", "moved", "mostly zero", "wider and wider")
