@@ -171,14 +171,15 @@ def test_weights_in_a_way_that_does_not_exist_are_refused() -> None:
 
 
 @requires_zoo
-def test_anomaly_detection_saves_about_a_third(tmp_path: Path) -> None:
-    """All ten layers are coded; each weight takes about 13 instructions on a Cortex-M4."""
+@pytest.mark.parametrize(("core", "most"), [("cortex-m4", 13.2), ("cortex-m3", 15.5), ("cortex-m0plus", 35.5)])
+def test_anomaly_detection_saves_about_a_third(core: str, most: float, tmp_path: Path) -> None:
+    """All ten layers are coded; the documents say how many instructions each weight takes on each core."""
     graph = kibi.simplify(kibi.load(model_path("mlperf_ad_int8")))
     plain, coded = (
-        kibi.measure(kibi.compile(graph, kibi.plan(graph, weights=weights), tmp_path / weights))
+        kibi.measure(kibi.compile(graph, kibi.plan(graph, core, weights=weights), tmp_path / weights))
         for weights in ("flash", "rice")
     )
     assert plain.bit_exact
     assert coded.bit_exact
-    assert 0.66 < coded.flash_bytes / plain.flash_bytes < 0.69
-    assert coded.instructions < 13.2 * coded.macs
+    assert 0.65 < coded.flash_bytes / plain.flash_bytes < 0.69
+    assert most - 0.6 < coded.instructions / coded.macs < most

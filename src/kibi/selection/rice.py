@@ -3,6 +3,7 @@
 A channel has k low bits and an offset. A weight moved by the offset, `w + offset`, has a multiple `m` of `2**k`, and k low bits.
 Its code is a unary number of zeros, a one, and the low bits. The number of zeros is 0, 1, 2, 3, 4 … for a multiple of 0, 1, -1, 2,
 -2 …. So the cheapest weights are the `2**k` ones from `-offset` on: each channel has them where its own weights are most frequent.
+The kernel computes with weights that are higher by `2**k + offset`: rule N49.
 """
 
 from dataclasses import dataclass

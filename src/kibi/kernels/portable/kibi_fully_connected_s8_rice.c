@@ -1,5 +1,5 @@
 /* FULLY_CONNECTED with a filter of Golomb-Rice codes, int8, portable. Source of the rule: TFLM,
- * integer_ops/fully_connected.h. */
+ * integer_ops/fully_connected.h. Codes give weights that are higher by their channel's coding: rule N49. */
 #include "kibi_fully_connected.h"
 
 #include "kibi_dot_rice_s8.h"
