@@ -140,7 +140,7 @@ def test_declared_distance_is_that_of_single_channels(vectors: int) -> None:
 
 
 def test_instructions_for_each_weight_stay_few(tmp_path: Path) -> None:
-    """A long row costs 12.5 instructions for each weight on cores with the DSP extension, whatever the weights are."""
+    """A long row costs twelve instructions for each weight on cores with the DSP extension, whatever the weights are."""
     depth, channels = 512, 2
     values: Values = {
         **_drawn(np.random.default_rng(0))[0], "bias": np.zeros(channels, np.int32),
@@ -154,4 +154,4 @@ def test_instructions_for_each_weight_stay_few(tmp_path: Path) -> None:
         own = values | {"filter": np.clip(np.round(drawn), -128, 127).astype(np.int8)}
         coded.run(Case(_packed(own), [[0]], [np.zeros(depth, np.int8)], channels))
         counts.add(coded.instructions)
-    assert max(counts) <= 12.5 * channels * depth + 4 * depth + 160 * channels
+    assert max(counts) <= 12 * channels * depth + 4 * depth + 160 * channels

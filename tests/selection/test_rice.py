@@ -79,7 +79,7 @@ def test_zeros_take_one_bit_each() -> None:
     """The k of nothing but zeros is 0, and so is that of any other constant that is near zero."""
     codes = encode(np.zeros((4, 64), np.int8))
     assert codes.codings.tolist() == [1] * 4
-    assert codes.stream.tolist() == [255] * 32 + [0] * 3
+    assert codes.stream.tolist() == [0] * 3 + [255] * 32
 
 
 def test_any_bytes_are_decoded_without_a_look_outside() -> None:

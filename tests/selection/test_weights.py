@@ -66,9 +66,9 @@ def test_layers_that_save_less_than_the_decoder_takes_stay() -> None:
     """All of them, with the figures; the plan is the one without codes."""
     graph = _graph(sizes=(24, 24))
     (layer,) = _coded(graph).layers
-    assert 0 < layer.saved_bytes < 540
+    assert 0 < layer.saved_bytes < 548
     assert not layer.is_coded
-    assert layer.reason == f"the layers save {layer.saved_bytes} bytes, and the decoder takes 540"
+    assert layer.reason == f"the layers save {layer.saved_bytes} bytes, and the decoder takes 548"
     assert kibi.plan(graph, weights="rice").kernels == kibi.plan(graph).kernels
 
 
@@ -171,7 +171,7 @@ def test_weights_in_a_way_that_does_not_exist_are_refused() -> None:
 
 
 @requires_zoo
-@pytest.mark.parametrize(("core", "most"), [("cortex-m4", 13.2), ("cortex-m3", 15.5), ("cortex-m0plus", 35.5)])
+@pytest.mark.parametrize(("core", "most"), [("cortex-m4", 13), ("cortex-m3", 15), ("cortex-m0plus", 33.5)])
 def test_anomaly_detection_saves_about_a_third(core: str, most: float, tmp_path: Path) -> None:
     """All ten layers are coded; the documents say how many instructions each weight takes on each core."""
     graph = kibi.simplify(kibi.load(model_path("mlperf_ad_int8")))

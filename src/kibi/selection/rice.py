@@ -17,7 +17,7 @@ from kibi.dtypes import Array
 MOST_BITS = 12
 """Bits of the longest code: the kernel finds two codes in each window of its stream."""
 WINDOW_BYTES = 4
-"""Bytes of a window; the last one begins at most so many bytes before the stream's end."""
+"""Bytes of a window, which begins in any of the stream's bytes but the last three."""
 _MOST_K = 7
 _LEAST, _VALUES = -128, 256
 _TOO_LONG = 1 << 20
@@ -28,7 +28,8 @@ class RiceCodes:
     """Coded weights.
 
     Attributes:
-        stream: `[bytes]` u8, the codes from the highest bit of each byte to the lowest, then zeros.
+        stream: `[bytes]` u8, the codes from the last byte to the first, from the highest bit of each to the lowest; zeros at the
+            start. So a core that stores the lowest byte of a word first loads a window as a word.
         codings: `[O]` u8, `2**k + offset` of each channel.
     """
 
@@ -55,7 +56,8 @@ def encode(weights: Array) -> RiceCodes:
     best = (counts @ lengths.T).argmin(axis=1)
     stream = np.packbits(np.concatenate([_bits(row, coding) for row, coding in zip(values, best, strict=True)]))
     # A window that begins with the last bit ends three bytes after it.
-    return RiceCodes(np.pad(stream, (0, WINDOW_BYTES - 1)), (best + 1).astype(np.uint8))
+    padded = np.pad(stream, (0, WINDOW_BYTES - 1))
+    return RiceCodes(np.ascontiguousarray(padded[::-1]), (best + 1).astype(np.uint8))
 
 
 def _bits(values: NDArray[np.int64], coding: np.int64) -> NDArray[np.uint8]:
@@ -76,14 +78,15 @@ def decode(stream: Array, codings: Array, pieces: int, piece: int) -> NDArray[np
         pieces: of each vector.
         piece: weights of a piece, in which codes are read two by two.
     """
-    data = stream.tobytes()
-    last, at = len(data) - WINDOW_BYTES, 0
+    data = stream.tobytes()[::-1]
+    last, at = 8 * (len(data) - WINDOW_BYTES) + 7, 0
     found = []
     for coding in codings.tobytes():
         k = max(coding.bit_length() - 1, 0)
         for _ in range(pieces):
             for pair in range(0, piece, 2):
-                first = min(at >> 3, last)
+                at = min(at, last)
+                first = at >> 3
                 window = int.from_bytes(data[first : first + WINDOW_BYTES], "big") << (at & 7) & 0xFFFFFFFF
                 for _ in range(min(2, piece - pair)):
                     zeros = min(32 - window.bit_length(), MOST_BITS - 1)

@@ -15,7 +15,7 @@ from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, pack
 from kibi.selection.lowered import LoweredGraph, select
 from kibi.selection.rice import encode
 
-_DECODER_BYTES = {"cortex-m0plus": 668, "cortex-m3": 648, "cortex-m4": 540, "cortex-m7": 572, "cortex-m33": 540}
+_DECODER_BYTES = {"cortex-m0plus": 660, "cortex-m3": 648, "cortex-m4": 548, "cortex-m7": 564, "cortex-m33": 548}
 """Bytes of flash of the kernel that decodes, with all that it calls, by the target's name: a test measures them."""
 
 

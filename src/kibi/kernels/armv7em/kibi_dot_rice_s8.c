@@ -3,7 +3,7 @@
 
 #include "kibi_dsp.h"
 
-KIBI_FIELD_AT(kibi_rice_codes, stream, 0);
+KIBI_FIELD_AT(kibi_rice_codes, end, 0);
 KIBI_FIELD_AT(kibi_rice_codes, multiples, 4);
 KIBI_FIELD_AT(kibi_rice_codes, at, 8);
 KIBI_FIELD_AT(kibi_rice_codes, last, 12);
@@ -11,11 +11,10 @@ KIBI_FIELD_AT(kibi_rice_codes, k, 16);
 
 /* The bits from the next code on into r12: at least 25, its first one highest. */
 #define NEXT_WINDOW \
-    "lsr r12, r4, #3\n" \
-    KIBI_NOT_ABOVE_IN_ASSEMBLY("r12", "r9") \
-    "ldr r12, [r3, r12]\n" \
+    KIBI_NOT_ABOVE_IN_ASSEMBLY("r4", "r9") \
+    "sub r12, r3, r4, lsr #3\n" \
+    "ldr r12, [r12, #-4]\n" \
     "and lr, r4, #7\n" \
-    "rev r12, r12\n" \
     "lsl r12, r12, lr\n"
 
 /* Takes the zeros of the code in r12 away, and leaves the multiple of 2**k that they name in lr. */
@@ -30,16 +29,16 @@ KIBI_FIELD_AT(kibi_rice_codes, k, 16);
  *   r0            the sum
  *   r1            the input
  *   r2            where whole pairs of the input end; before: count
- *   r3            the stream; before: from
+ *   r3            the end of the codes; before: from
  *   r4            number of the next bit
  *   r5            k + 1
  *   r6            31 - k
  *   r7            2**k
  *   r8            the multiples
- *   r9            the byte at which the last window may begin
+ *   r9            the bit at which the last window may start
  *   r10           2 * (k + 1)
  *   r11           free
- *   r12           bits of the stream
+ *   r12           bits of codes
  *   lr            free
  *   sp + 0        count
  *   sp + 4        from

@@ -9,10 +9,10 @@ enum { KIBI_RICE_BITS = 12, KIBI_RICE_ZEROS = KIBI_RICE_BITS - 1 };
 
 /* Codes, and the next one of them. */
 typedef struct {
-    const uint8_t *stream;   /* from the highest bit of each byte to the lowest */
+    const uint8_t *end;      /* codes start before it: from the highest bit of each byte to the lowest, and on in the byte before */
     const int8_t *multiples; /* [KIBI_RICE_BITS]: the multiple of 2**k for each number of zeros that a code starts with */
     uint32_t at;             /* number of the bit at which the next code starts */
-    uint32_t last;           /* byte of the stream at which the last four bytes that may be read begin */
+    uint32_t last;           /* number of the bit at which the last window of four bytes may start */
     uint32_t k;              /* bits of a code after its first one, 0 ... 7 */
 } kibi_rice_codes;
 

@@ -220,10 +220,10 @@ typedef struct {
 void kibi_fully_connected_s8_codebook(int8_t *output, const int8_t *const *rows,
                                       const kibi_fully_connected_s8_codebook_params *params, void *scratch);
 
-/* Codes follow one another, from the highest bit of each byte to the lowest: channel after channel, weight after weight. The
- * byte of a channel in `codings` is 2**k + offset, with an offset below 2**k. A weight moved by the offset, w + offset, has a
- * multiple m = (w + offset) >> k and k low bits. Its code is a number q of zeros, which is 0, 1, 2, 3, 4 ... for an m of
- * 0, 1, -1, 2, -2 ...; then a one; then the low bits. It has at most 12 bits. */
+/* Codes follow one another from the last byte to the first, from the highest bit of each byte to the lowest: channel after
+ * channel, weight after weight. The byte of a channel in `codings` is 2**k + offset, with an offset below 2**k. A weight moved
+ * by the offset, w + offset, has a multiple m = (w + offset) >> k and k low bits. Its code is a number q of zeros, which is 0,
+ * 1, 2, 3, 4 ... for an m of 0, 1, -1, 2, -2 ...; then a one; then the low bits. It has at most 12 bits. */
 typedef struct {
     /* [weights_bytes], codes of [output_channels][pieces][piece] weights; the kernel's header describes them */
     const int8_t *weights;
@@ -232,7 +232,7 @@ typedef struct {
     const int32_t *bias;
     const int32_t *multiplier; /* 0 ... 2**31 - 1, of each channel, or one of all */
     const int8_t *shift;       /* -31 ... 30, of each channel, or one of all */
-    int32_t weights_bytes;     /* of all codes, with at least 3 more at their end */
+    int32_t weights_bytes;     /* of all codes, with at least 3 more before them */
     int32_t scale_step;        /* 1: each channel has its multiplier and shift; 0: all channels share them */
     int32_t piece;             /* neighbouring elements of an input vector that are read at once */
     int32_t pieces;            /* pieces of a vector */

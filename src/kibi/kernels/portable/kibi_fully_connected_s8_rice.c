@@ -31,10 +31,10 @@ void kibi_fully_connected_s8_rice(int8_t *output, const int8_t *const *rows,
     for (int32_t vector = 0; vector < p->vectors; ++vector) {
         const uint32_t total = total_of(rows, offset, p);
         kibi_rice_codes from;
-        from.stream = (const uint8_t *)KIBI_AT(int8_t, p, weights);
+        from.end = (const uint8_t *)KIBI_AT(int8_t, p, weights) + p->weights_bytes;
         from.multiples = multiples;
         from.at = 0;
-        from.last = (uint32_t)p->weights_bytes - 4u;
+        from.last = 8u * (uint32_t)p->weights_bytes - 25u;
         for (int32_t o = 0; o < p->output_channels; ++o) {
             const uint32_t coding = (uint8_t)KIBI_AT(int8_t, p, codings)[o];
             uint32_t sum = (uint32_t)KIBI_AT(int32_t, p, bias)[o] - coding * total;
