@@ -40,6 +40,8 @@ def test_compile_shows_what_each_layer_saves(kibi: Kibi, dense: Path, tmp_path: 
         assert [layer["label"], *figures, "coded"] in [line.split("  ") for line in _spaced(done.out)]
     assert sum(layer["saved_bytes"] for layer in layers) == record["saved_bytes"] > record["decoder_bytes"]
     assert "as they are: an inference reads each weight 16 times" in done.out
+    assert convolution["saved_bytes"] < 0
+    assert "because each time it would be decoded again. All codes of theirs would save nothing." in done.out
     assert (
         f"save {record['saved_bytes']:,} bytes; the kernel that decodes them takes {record['decoder_bytes']}"
         in done.out
@@ -109,6 +111,18 @@ def test_plan_file_and_core_take_coded_weights(kibi: Kibi, dense: Path, tmp_path
     assert file.stat().st_size < plain.stat().st_size
     found = kibi("verify", dense, "--weights", "rice", "--format", "plan", "--runs", "1", "--json", "--no-oracle")
     assert (found.code, found.record["differences"]) == (0, [])
+
+
+def test_layers_that_are_read_again_have_what_they_would_save(kibi: Kibi, tmp_path: Path) -> None:
+    """Of several vectors with narrow weights it is much, and yet they stay."""
+    path = tmp_path / "batch.tflite"
+    path.write_bytes(dense_network((64, 64), batch=2))
+    done = kibi("compile", path, "--weights", "rice", "-o", tmp_path / "library", "--json")
+    ((layer,),) = (each["layers"] for each in done.record["coded_weights"])
+    assert (layer["reads"], layer["is_coded"]) == (2, False)
+    share = f"{layer['saved_bytes'] / layer['raw_bytes']:.1%}"
+    text = f"would save {layer['saved_bytes']:,} of {layer['raw_bytes']:,} bytes, {share}."
+    assert text in kibi("compile", path, "--weights", "rice", "-o", tmp_path / "library").out
 
 
 @pytest.mark.parametrize("verb", ["compile", "core", "measure", "plan", "verify"])

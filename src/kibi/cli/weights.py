@@ -86,6 +86,8 @@ def show_codings(codings: "Sequence[CodedWeights]", cost: "CodingCost | None" = 
         show(console, rows)
         say(console)
         say(console, _summary(coded, cost))
+        if again := _read_again(coded):
+            say(console, again)
 
 
 def _sums(coded: "CodedWeights") -> "list[list[int]]":
@@ -95,6 +97,21 @@ def _sums(coded: "CodedWeights") -> "list[list[int]]":
         [layer.coded_bytes for layer in layers],
         [layer.saved_bytes for layer in layers],
     ]
+
+
+def _read_again(coded: "CodedWeights") -> str:
+    """Says why layers that read weights several times stay; empty where there are none."""
+    layers = coded.read_again
+    if not layers:
+        return ""
+    raw, saved = (
+        sum(figures) for figures in zip(*((each.raw_bytes, each.saved_bytes) for each in layers), strict=True)
+    )
+    would = f"would save {saved:,} of {raw:,} bytes, {saved / raw:.1%}" if saved > 0 else "would save nothing"
+    return (
+        "Layers that read each weight several times are not coded, because each time it would be decoded again. "
+        f"All codes of theirs {would}."
+    )
 
 
 def _summary(coded: "CodedWeights", cost: "CodingCost | None") -> str:

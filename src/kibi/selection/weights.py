@@ -35,6 +35,7 @@ class CodedLayer:
     Attributes:
         node: its place in the planned graph.
         label: how reports name it.
+        reads: how often an inference reads each weight.
         raw_bytes: of the parameters and constants that its kernel reads else; where no kernel decodes them, of the weights alone.
         coded_bytes: of the same with coded weights.
         is_coded: True if they are coded.
@@ -43,6 +44,7 @@ class CodedLayer:
 
     node: int
     label: str
+    reads: int
     raw_bytes: int
     coded_bytes: int
     is_coded: bool
@@ -72,6 +74,11 @@ class CodedWeights:
     def coded(self) -> tuple[CodedLayer, ...]:
         """The layers whose weights are coded."""
         return tuple(layer for layer in self.layers if layer.is_coded)
+
+    @property
+    def read_again(self) -> tuple[CodedLayer, ...]:
+        """The layers of which an inference reads each weight several times."""
+        return tuple(layer for layer in self.layers if layer.reads > 1)
 
     @property
     def saved_bytes(self) -> int:
@@ -146,7 +153,7 @@ def _layers(lowered: LoweredGraph, calls: tuple[KernelCall, ...]) -> Iterator[Co
         else:
             raw, coded = weights.size, _codes_bytes(view)
             why = f"an inference reads each weight {reads:,} times" if reads > 1 else "its kernel cannot decode them"
-        yield CodedLayer(node, view.node.label, raw, coded, is_coded=not why, reason=why)
+        yield CodedLayer(node, view.node.label, reads, raw, coded, is_coded=not why, reason=why)
 
 
 def _codes_bytes(view: NodeView) -> int:
