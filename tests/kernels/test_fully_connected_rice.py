@@ -11,7 +11,7 @@ from kibi.ir import KernelCall
 from kibi.kernels import closure
 from kibi.kernels.params.fully_connected import FullyConnectedRiceParams
 from kibi.ops.overlap import least_distance
-from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, pack
+from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE, pack, pack_accumulate
 from kibi.toolchain import build_program
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run
@@ -35,12 +35,24 @@ _CASES = 40
 
 
 def _drawn(rng: np.random.Generator) -> tuple[Values, list[int]]:
-    """A call of the general kernel and the sizes of its rows; weights of any distribution, -128 among them."""
+    """A call of the general kernel and the sizes of its rows; weights of any distribution, -128 among them.
+
+    Mostly outputs are scaled so that they use their range, and differ where one weight does.
+    """
     values, rows = fully_connected(rng)
-    shape = np.asarray(values["filter"]).shape
+    channels, depth = int(values["output_channels"]), int(values["depth"])
     width = float(rng.choice([0, 0.5, 2, 8, 30, 100]))
-    drawn = rng.normal(rng.integers(-20, 20), width, shape) if rng.integers(4) else rng.choice([-128, 127, 0], shape)
-    return {**values, "filter": np.clip(np.round(drawn), -128, 127).astype(np.int8)}, rows
+    size = channels * depth
+    drawn = rng.normal(rng.integers(-20, 20), width, size) if rng.integers(4) else rng.choice([-128, 127, 0], size)
+    values |= {"filter": np.clip(np.round(drawn), -128, 127).astype(np.int8)}
+    if rng.integers(4):
+        most = 75 * np.sqrt(depth * np.mean(np.square(drawn)) + 1)
+        values |= {
+            "bias": rng.integers(-50, 50, channels).astype(np.int32), "output_zero_point": int(rng.integers(-9, 9)),
+            "multiplier": np.full(channels, 1 << 30, np.int32), "activation_min": -128, "activation_max": 127,
+            "shift": np.full(channels, min(-1, int(np.log2(100 / most))), np.int8),
+        }  # fmt: skip
+    return values, rows
 
 
 def _packed(values: Values) -> Values:
@@ -68,6 +80,45 @@ def test_drawn_layer_gives_the_general_bytes(
     for _ in range(amount(_CASES, 400)):
         case, own = _cases(rng)
         assert coded.run(own) == plain.run(case), case
+
+
+def _by_rows(rng: np.random.Generator) -> tuple[Case, Case]:
+    """The same of one vector whose rows come step by step."""
+    values, _ = _drawn(rng)
+    depth, pieces = int(values["depth"]), int(rng.choice([1, 2, 3, 5]))
+    values |= {"vectors": 1, "pieces": pieces, "piece": depth}
+    values |= {"filter": np.concatenate([rng.permutation(np.asarray(values["filter"])) for _ in range(pieces)])}
+    given = {name: value for name, value in values.items() if name not in ("depth", "vectors_per_row")}
+    packed = pack_accumulate(KernelCall.of(RICE_ACCUMULATE.of, given))
+    assert packed is not None
+    inputs = [rng.integers(-128, 128, int(values["piece"])).astype(np.int8) for _ in range(pieces)]
+    channels = int(values["output_channels"])
+    case = Case(
+        given, [[step] for step in range(pieces)], inputs, channels, scratch_bytes=4 * channels,
+        at_end=bool(rng.integers(2)), steps=pieces,
+    )  # fmt: skip
+    own = {name: value for name, value in packed.by_name.items() if isinstance(value, int | np.ndarray)}
+    return case, replace(case, params=own, scratch_bytes=packed.scratch_bytes)
+
+
+@pytest.mark.parametrize(("name", "compiler", "level", "sets"), _BUILDS)
+def test_drawn_layer_that_adds_rows_up_gives_the_general_bytes(
+    name: str, compiler: str, level: str, sets: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Whatever the rows are, it goes on in the codes where the step before has ended."""
+    coded = KernelOnCore(RICE_ACCUMULATE.kernel, sets, tmp_path / "coded", name=name, compiler=compiler, level=level)
+    plain = KernelOnCore(RICE_ACCUMULATE.of, PORTABLE, tmp_path / "plain")
+    rng = np.random.default_rng(0)
+    for _ in range(amount(_CASES, 400)):
+        case, own = _by_rows(rng)
+        assert coded.run(own) == plain.run(case), case
+
+
+def test_several_vectors_by_rows_are_left_to_the_general_kernel() -> None:
+    """Their codes would be decoded once more for each."""
+    values, _ = _drawn(np.random.default_rng(0))
+    given = {name: value for name, value in values.items() if name not in ("depth", "vectors_per_row")}
+    assert pack_accumulate(KernelCall.of(RICE_ACCUMULATE.of, {**given, "vectors": 2})) is None
 
 
 def _case_bytes(case: Case) -> bytes:

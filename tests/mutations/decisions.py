@@ -102,8 +102,8 @@ _SELECTION = (
     Mutation(
         "selection.codes-are-taken-whatever-they-cost",
         "selection/weights.py",
-        "if saved <= decoder_bytes:",
-        "if saved <= 0:",
+        "return max(sets, key=lambda each: sum(saved[kernel] for kernel in each) - decoder_bytes(each, target))",
+        "return max(sets, key=lambda each: sum(saved[kernel] for kernel in each))",
         "Weights are coded where the decoder takes more than they save.",
         ("tests/selection/test_weights.py", "-k", "save_less_than_the_decoder"),
     ),

@@ -104,6 +104,14 @@ _PORTABLE = (
         ("tests/kernels/test_fully_connected_rice.py", "-k", "drawn_layer and cortex-m0plus and zig"),
     ),
     Mutation(
+        "kernels.rice-codes-begin-anew-with-each-row",
+        "kernels/portable/kibi_fully_connected_s8_rice_accumulate.c",
+        "*place = from.at;",
+        "*place = 0;",
+        "Each row is multiplied with the codes of the first one.",
+        ("tests/kernels/test_fully_connected_rice.py", "-k", "adds_rows_up and cortex-m4 and zig"),
+    ),
+    Mutation(
         "kernels.softmax-misses-the-last-element",
         "kernels/portable/kibi_exponentials_s8.h",
         "for (int32_t i = 1; i < depth; ++i) {",

@@ -47,6 +47,10 @@ def test_what_is_encoded_is_decoded(kind: str) -> None:
         for pieces in {1, shape[1], *(n for n in (3, 5) if shape[1] % n == 0)}:
             found = decode(codes.stream, codes.codings, pieces, shape[1] // pieces)
             np.testing.assert_array_equal(found, weights)
+            other = encode(weights, pieces)
+            assert len(other.stream) == len(codes.stream)
+            found = decode(other.stream, other.codings, pieces, shape[1] // pieces, by_piece=True)
+            np.testing.assert_array_equal(found, weights)
         assert len(codes.stream) >= WINDOW_BYTES
         assert len(codes.codings) == shape[0]
 

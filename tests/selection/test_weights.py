@@ -16,7 +16,8 @@ from kibi.kernels.params import Params
 from kibi.planner import Plan, PlannedModel, Region
 from kibi.runtime import seeded_inputs
 from kibi.selection import CodedWeights, Goal, candidates, coded_weights, select
-from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE
+from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
+from kibi.selection.weights import decoder_bytes
 from kibi.targets import target, targets
 from kibi.toolchain import build_image
 from tests.support.amount import sample
@@ -24,7 +25,7 @@ from tests.support.dense_models import SIZES, dense_network
 from tests.support.zoo import model_path, requires_zoo
 from tests.toolchain.tools import check_cross
 
-_KERNEL = FULLY_CONNECTED_RICE.kernel
+_KERNEL, _BY_ROWS = FULLY_CONNECTED_RICE.kernel, RICE_ACCUMULATE.kernel
 _M4 = target("cortex-m4")
 
 
@@ -49,7 +50,7 @@ def test_layers_that_pay_are_coded() -> None:
     assert [layer.is_coded for layer in found.layers] == [True] * (len(SIZES) - 1)
     assert set(made.kernels) == {_KERNEL} == set(found.kernels)
     assert found.saved_bytes == _constant_bytes(graph, plain) - _constant_bytes(graph, made)
-    assert found.saved_bytes > found.decoder_bytes
+    assert found.saved_bytes > found.decoder_bytes == 548
     assert sum(layer.coded_bytes for layer in found.coded) == _constant_bytes(graph, made)
     assert _KERNEL not in plain.kernels
     assert plain == replace(kibi.plan(graph, weights="flash"), solve_seconds=plain.solve_seconds)
@@ -93,14 +94,41 @@ def test_layers_whose_codes_are_no_smaller_stay() -> None:
     assert [(layer.is_coded, layer.saved_bytes > 0) for layer in mixed.layers] == [(True, True), (False, False)]
 
 
+@pytest.mark.parametrize("kernels", [(_KERNEL,), (_BY_ROWS,), (_KERNEL, _BY_ROWS)], ids=len)
 @pytest.mark.parametrize("name", [each.name for each in targets() if each.emulated_cpu])
-def test_bytes_of_the_decoder_are_those_of_the_built_kernel(name: str, tmp_path: Path) -> None:
+def test_bytes_of_decoders_are_those_of_built_kernels(name: str, kernels: tuple[str, ...], tmp_path: Path) -> None:
     """By the default compiler, to a few bytes."""
     core = target(name)
-    for file, text in closure(frozenset({_KERNEL}), core.kernel_sets).items():
+    for file, text in closure(frozenset(kernels), core.kernel_sets).items():
         (tmp_path / file).write_text(text.text, encoding="utf-8")
-    image = build_image(sorted(tmp_path.glob("*.c")), core, entries=(_KERNEL,), level="s")
-    assert image.code_bytes == pytest.approx(_coded(_graph(), name).decoder_bytes, abs=16)
+    image = build_image(sorted(tmp_path.glob("*.c")), core, entries=kernels, level="s")
+    assert image.code_bytes == pytest.approx(decoder_bytes(kernels, core), abs=16)
+
+
+def test_layer_whose_input_comes_by_rows_is_coded() -> None:
+    """It adds up row after row, with codes in that order, and keeps the place in them in its scratch."""
+    graph = _graph(sizes=(512, 16), rows=32)
+    made, plain = kibi.plan(graph, weights="rice"), kibi.plan(graph)
+    assert plain.kernels == ("kibi_fully_connected_s8_accumulate",)
+    assert made.kernels == (_BY_ROWS,)
+    calls = [PlannedModel.of(graph, each).graph.calls[0] for each in (plain, made)]
+    assert calls[1].scratch_bytes == calls[0].scratch_bytes + 4
+    found = _coded(graph)
+    assert found.saved_bytes == _constant_bytes(graph, plain) - _constant_bytes(graph, made)
+
+
+def test_decoders_are_taken_where_each_pays() -> None:
+    """A kernel that saves less than it takes is left out, and the other one stays; with its own code shared it may pay."""
+
+    def used(sizes: tuple[int, ...]) -> set[str]:
+        found = _coded(_graph(sizes=sizes, rows=16))
+        assert found.decoder_bytes == decoder_bytes({each.decoder for each in found.coded}, _M4)
+        return {layer.decoder for layer in found.coded}
+
+    assert used((512, 16, 8)) == {_BY_ROWS}
+    assert used((64, 8, 64, 64)) == {_KERNEL}
+    assert used((512, 16, 64, 64)) == {_KERNEL, _BY_ROWS}
+    assert used((32, 8, 8)) == set()
 
 
 @pytest.mark.parametrize("per_channel", [False, True])

@@ -19,6 +19,7 @@ def dense_network(
     batch: int = 1,
     per_channel: bool = False,
     has_convolution: bool = False,
+    rows: int = 0,
 ) -> bytes:
     """A `.tflite` model of layers one after another.
 
@@ -27,6 +28,7 @@ def dense_network(
         width: standard deviation of the weights; of every second layer twice that.
         batch: input vectors.
         per_channel: whether each channel of a filter has its scale.
+        rows: of the input, where it is a picture whose rows the first layer adds up; 0: it is vectors.
         has_convolution: whether a convolution of 1 x 3 comes first, over rows of four pixels.
     """
     b, rng = ModelBuilder(), np.random.default_rng(len(sizes))
@@ -39,7 +41,7 @@ def dense_network(
         x = b.tensor([batch, sizes[0]], DType.S8, 1.0, -3)
         b.operator("RESHAPE", [y, b.constant(np.array([batch, sizes[0]], np.int32))], [x])
     else:
-        x = b.input([batch, sizes[0]], DType.S8, 0.5, 3)
+        x = b.input([batch, rows, 1, sizes[0] // rows] if rows else [batch, sizes[0]], DType.S8, 0.5, 3)
     for number, (depth, channels) in enumerate(pairwise(sizes)):
         drawn = np.round(rng.normal(0, width * (1 + number % 2), (channels, depth)))
         scales = [0.001 * (1 + k % 3) for k in range(channels)] if per_channel else [0.002]

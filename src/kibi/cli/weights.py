@@ -117,9 +117,7 @@ def _read_again(coded: "CodedWeights") -> str:
 def _summary(coded: "CodedWeights", cost: "CodingCost | None") -> str:
     if not coded.coded:
         return "No weights are coded."
-    text = (
-        f"Coded weights save {coded.saved_bytes:,} bytes; the kernel that decodes them takes {coded.decoder_bytes:,}."
-    )
+    text = f"Coded weights save {coded.saved_bytes:,} bytes; the code that decodes them takes {coded.decoder_bytes:,}."
     if cost is None:
         return text
     return (

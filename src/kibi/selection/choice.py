@@ -14,7 +14,7 @@ from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
-from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE
+from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
@@ -30,6 +30,7 @@ VARIANTS: tuple[Variant, ...] = (
     *HOST_LANES,
     ADD_LINEAR,
     FULLY_CONNECTED_RICE,
+    RICE_ACCUMULATE,
 )
 """All variants; of several that fit a layer, the first is taken."""
 

@@ -42,11 +42,13 @@ class RiceCodes:
         return self.stream.nbytes + self.codings.nbytes
 
 
-def encode(weights: Array) -> RiceCodes:
+def encode(weights: Array, pieces: int = 1) -> RiceCodes:
     """Returns the codes of weights: for each channel those of the k and the offset with which they take the fewest bits.
 
     Args:
         weights: `[O, depth]` s8, none of them empty.
+        pieces: equal parts of `depth`, whose codes come one after another: of each piece, those of all channels. With one piece
+            they come channel after channel.
     """
     _, lengths = _tables()
     values = weights.astype(np.int64) - _LEAST
@@ -54,7 +56,9 @@ def encode(weights: Array) -> RiceCodes:
     places = values + _VALUES * np.arange(channels)[:, None]
     counts = np.bincount(places.reshape(-1), minlength=_VALUES * channels).reshape(channels, _VALUES)
     best = (counts @ lengths.T).argmin(axis=1)
-    stream = np.packbits(np.concatenate([_bits(row, coding) for row, coding in zip(values, best, strict=True)]))
+    parts = values.reshape(channels, pieces, -1)
+    bits = [_bits(parts[channel, piece], best[channel]) for piece in range(pieces) for channel in range(channels)]
+    stream = np.packbits(np.concatenate(bits))
     # A window that begins with the last bit ends three bytes after it.
     padded = np.pad(stream, (0, WINDOW_BYTES - 1))
     return RiceCodes(np.ascontiguousarray(padded[::-1]), (best + 1).astype(np.uint8))
@@ -69,7 +73,7 @@ def _bits(values: NDArray[np.int64], coding: np.int64) -> NDArray[np.uint8]:
     return bits.astype(np.uint8)
 
 
-def decode(stream: Array, codings: Array, pieces: int, piece: int) -> NDArray[np.int64]:
+def decode(stream: Array, codings: Array, pieces: int, piece: int, *, by_piece: bool = False) -> NDArray[np.int64]:
     """Returns the weights `[O, pieces * piece]` as the kernel decodes them; whatever the bytes are, it reads none outside of them.
 
     Args:
@@ -77,25 +81,31 @@ def decode(stream: Array, codings: Array, pieces: int, piece: int) -> NDArray[np
         codings: `[O]`, signed or not.
         pieces: of each vector.
         piece: weights of a piece, in which codes are read two by two.
+        by_piece: True if codes come piece after piece, as `encode` writes them for several pieces; else channel after channel.
     """
     data = stream.tobytes()[::-1]
     last, at = 8 * (len(data) - WINDOW_BYTES) + 7, 0
-    found = []
-    for coding in codings.tobytes():
+    own, channels = codings.tobytes(), range(len(codings))
+    order = (
+        [(o, p) for p in range(pieces) for o in channels]
+        if by_piece
+        else [(o, p) for o in channels for p in range(pieces)]
+    )
+    found = np.zeros((len(codings), pieces, piece), np.int64)
+    for channel, number in order:
+        coding = own[channel]
         k = max(coding.bit_length() - 1, 0)
-        for _ in range(pieces):
-            for pair in range(0, piece, 2):
+        for place in range(piece):
+            if place % 2 == 0:
                 at = min(at, last)
-                first = at >> 3
-                window = int.from_bytes(data[first : first + WINDOW_BYTES], "big") << (at & 7) & 0xFFFFFFFF
-                for _ in range(min(2, piece - pair)):
-                    zeros = min(32 - window.bit_length(), MOST_BITS - 1)
-                    window = window << zeros & 0xFFFFFFFF
-                    multiple = (zeros + 1) // 2 * (1 if zeros % 2 else -1)
-                    found.append((multiple << k) + (window >> 31 - k) - coding)
-                    window = window << k + 1 & 0xFFFFFFFF
-                    at += zeros + 1 + k
-    return np.array(found, np.int64).reshape(len(codings), -1)
+                window = int.from_bytes(data[at >> 3 : (at >> 3) + WINDOW_BYTES], "big") << (at & 7) & 0xFFFFFFFF
+            zeros = min(32 - window.bit_length(), MOST_BITS - 1)
+            window = window << zeros & 0xFFFFFFFF
+            multiple = (zeros + 1) // 2 * (1 if zeros % 2 else -1)
+            found[channel, number, place] = (multiple << k) + (window >> 31 - k) - coding
+            window = window << k + 1 & 0xFFFFFFFF
+            at += zeros + 1 + k
+    return found.reshape(len(codings), -1)
 
 
 @cache

@@ -253,4 +253,32 @@ typedef struct {
 void kibi_fully_connected_s8_rice(int8_t *output, const int8_t *const *rows,
                                   const kibi_fully_connected_s8_rice_params *params, void *scratch);
 
+typedef struct {
+    /* [weights_bytes], codes of [pieces][output_channels][piece] weights; the kernel's header describes them */
+    const int8_t *weights;
+    const int8_t *codings;     /* [output_channels], without sign: 2**k + offset of each channel's codes */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* 0 ... 2**31 - 1, of each channel, or one of all */
+    const int8_t *shift;       /* -31 ... 30, of each channel, or one of all */
+    int32_t weights_bytes;     /* of all codes, with at least 3 more before them */
+    int32_t scale_step;        /* 1: each channel has its multiplier and shift; 0: all channels share them */
+    int32_t piece;             /* elements of a row */
+    int32_t pieces;            /* rows of the vector */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_rice_accumulate_params;
+
+/* FULLY_CONNECTED of one vector that is spread over several rows, with a filter of Golomb-Rice codes as above, but piece after
+ * piece, and in each of these channel after channel: row after row is added up; the last call writes the output.
+ * output: [output_channels], written by the last call; may overlap the input row, which is read before.
+ * rows: one pointer to [piece], the row `step` of the vector.
+ * scratch: 4 * output_channels + 4 bytes, aligned as int32_t; it keeps its contents from the first call to the last.
+ * step: 0 … pieces - 1, ascending. */
+void kibi_fully_connected_s8_rice_accumulate(int8_t *output, const int8_t *const *rows,
+                                             const kibi_fully_connected_s8_rice_accumulate_params *params, void *scratch,
+                                             int32_t step);
+
 #endif

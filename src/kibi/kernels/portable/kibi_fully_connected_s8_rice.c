@@ -2,11 +2,8 @@
  * integer_ops/fully_connected.h. Codes give weights that are higher by their channel's coding: rule N49. */
 #include "kibi_fully_connected.h"
 
-#include "kibi_dot_rice_s8.h"
 #include "kibi_requantize.h"
-
-/* The multiple of 2**k for each number of zeros. */
-static const int8_t multiples[KIBI_RICE_BITS] = {0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6};
+#include "kibi_rice_codes.h"
 
 /* The sum of an input vector's elements. */
 static uint32_t total_of(const int8_t *const *pieces, int32_t offset, const kibi_fully_connected_s8_rice_params *p)
@@ -30,19 +27,12 @@ void kibi_fully_connected_s8_rice(int8_t *output, const int8_t *const *rows,
     KIBI_ASSERT(p->weights_bytes >= 4 && (p->vectors_per_row == 1 || p->pieces == 1));
     for (int32_t vector = 0; vector < p->vectors; ++vector) {
         const uint32_t total = total_of(rows, offset, p);
-        kibi_rice_codes from;
-        from.end = (const uint8_t *)KIBI_AT(int8_t, p, weights) + p->weights_bytes;
-        from.multiples = multiples;
-        from.at = 0;
-        from.last = 8u * (uint32_t)p->weights_bytes - 25u;
+        kibi_rice_codes from = kibi_rice_codes_at(KIBI_AT(int8_t, p, weights), p->weights_bytes, 0);
         for (int32_t o = 0; o < p->output_channels; ++o) {
             const uint32_t coding = (uint8_t)KIBI_AT(int8_t, p, codings)[o];
             uint32_t sum = (uint32_t)KIBI_AT(int32_t, p, bias)[o] - coding * total;
             int32_t done;
-            from.k = 0;
-            while (coding >> from.k > 1u) {
-                ++from.k;
-            }
+            from.k = kibi_rice_k(coding);
             for (int32_t piece = 0; piece < p->pieces; ++piece) {
                 sum = kibi_dot_rice_s8(sum, rows[piece] + offset, p->piece, &from);
             }
