@@ -4,9 +4,9 @@
     python benchmarks/counts.py --write    ... and record it
     python benchmarks/counts.py --check    ... and end with 1 where a count is more than 1 % above the record
 
-Layers: four of usual shapes, on four cores. Models: those of `bench.py`, on the Cortex-M4. Counts depend on the compiler, whose
-version is in the record; most are the same from one version to the next, because the inner loops are assembly. Models that
-are not there are left out.
+Layers: four of usual shapes, on four cores. Models: those of `bench.py`, on the Cortex-M4. Weights: four of these models without
+and with coded weights. Counts depend on the compiler, whose version is in the record; most are the same from one version to the
+next, because the inner loops are assembly. Models that are not there are left out.
 """
 
 import argparse
@@ -21,10 +21,15 @@ from bench import MODELS, ZOO
 from layers import layers
 
 import kibi
+from kibi.planner import PlannedModel
+from kibi.reports.measurement import Measurement
+from kibi.selection import coded_weights
 
 RECORD = Path(__file__).with_name("counts.json")
 CORES = ("cortex-m4", "cortex-m33", "cortex-m3", "cortex-m0plus")
 TOOLS = ("ziglang", "unicorn")
+CODED = ("mlperf_ad_int8", "mlperf_kws_int8", "mlperf_vww_int8", "mlperf_ic_int8")
+"""The models of which coded weights are recorded."""
 MOST_GROWTH = 0.01
 
 Counts = dict[str, dict[str, int]]
@@ -66,13 +71,38 @@ def measured(only: str) -> Counts:
         path = ZOO / "models" / f"{model}.tflite"
         if only in f"model {model}" and path.is_file():
             found[f"model {model}"] = _counts(kibi.simplify(kibi.load(path)), "cortex-m4")
+    for model in CODED:
+        path = ZOO / "models" / f"{model}.tflite"
+        if only in f"weights of {model}" and path.is_file():
+            found[f"weights of {model}"] = _coded(kibi.simplify(kibi.load(path)))
     return found
 
 
-def _counts(graph: kibi.Graph, core: str) -> dict[str, int]:
+def _coded(graph: kibi.Graph) -> dict[str, int]:
+    """A model without and with coded weights; `raw_bytes` and `coded_bytes` are of all its layers, coded or not."""
+    plans = [kibi.plan(graph, weights=weights) for weights in ("flash", "rice")]
+    found = coded_weights(PlannedModel.of(graph, plans[0]).graph)
+    before, after = (_measured(graph, plan) for plan in plans)
+    return {
+        "macs": after.macs,
+        "layers": len(found.layers),
+        "coded_layers": len(found.coded),
+        "raw_bytes": sum(layer.raw_bytes for layer in found.layers),
+        "coded_bytes": sum(layer.coded_bytes for layer in found.layers),
+        "flash_bytes_before": before.flash_bytes,
+        "flash_bytes": after.flash_bytes,
+        "instructions_before": before.instructions,
+        "instructions": after.instructions,
+    }
+
+
+def _measured(graph: kibi.Graph, plan: kibi.Plan) -> Measurement:
     with tempfile.TemporaryDirectory() as folder:
-        library = kibi.compile(graph, kibi.plan(graph, core), folder)
-        taken = kibi.measure(library, oracle=False)
+        return kibi.measure(kibi.compile(graph, plan, folder), oracle=False)
+
+
+def _counts(graph: kibi.Graph, core: str) -> dict[str, int]:
+    taken = _measured(graph, kibi.plan(graph, core))
     return {
         "instructions": taken.instructions,
         "code_bytes": taken.code_bytes,

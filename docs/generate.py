@@ -17,9 +17,12 @@ from pathlib import Path
 
 from blocks import ROOT, BlockError, replaced, run_blocks
 
-_README, _KERNELS, _PLAN_FILE, _UPDATES = (
-    ROOT / name for name in ("README.md", "docs/kernels.md", "docs/plan-file.md", "docs/field-updates.md")
-)
+_README, _KERNELS, _PLAN_FILE, _UPDATES, _WEIGHTS = (
+    ROOT / name
+    for name in (
+        "README.md", "docs/kernels.md", "docs/plan-file.md", "docs/field-updates.md", "docs/compressed-weights.md"
+    )
+)  # fmt: skip
 _STALE, _OTHER_TOOLS = 1, 3
 
 
@@ -63,7 +66,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
 
 def _document(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
-    if path in (_README, _KERNELS, _PLAN_FILE, _UPDATES):
+    if path in (_README, _KERNELS, _PLAN_FILE, _UPDATES, _WEIGHTS):
         text = _with_tables(path, text)
     return run_blocks(text)
 
@@ -76,6 +79,7 @@ def _with_tables(path: Path, text: str) -> str:
         _KERNELS: {"counts": tables.recorded_counts},
         _PLAN_FILE: {"records": tables.records},
         _UPDATES: {"package": tables.package_records},
+        _WEIGHTS: {"weights": tables.recorded_weights},
     }
     for name, make in made[path].items():
         text = replaced(text, name, make())

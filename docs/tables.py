@@ -402,6 +402,29 @@ def _layers_table(counts: Mapping[str, Mapping[str, int]]) -> str:
     return "\n".join([*lines, ""])
 
 
+def recorded_weights() -> str:
+    """Returns the table of models without and with coded weights, from the record; a sentence if there is none."""
+    counts = json.loads(_COUNTS.read_text(encoding="utf-8"))["counts"] if _COUNTS.is_file() else {}
+    models = sorted(name for name in counts if name.startswith(_WEIGHTS_OF))
+    if not models:
+        return "Nothing is recorded yet: `python benchmarks/counts.py --write` does it.\n"
+    lines = ["| model | layers coded | weights | all coded | flash | with codes | instructions | with codes |"]
+    lines.append(f"|---|{'---:|' * 7}")
+    for name in models:
+        row = counts[name]
+        share = (row["coded_bytes"] - row["raw_bytes"]) / row["raw_bytes"]
+        cells = [
+            f"{row['coded_layers']} of {row['layers']}",
+            f"{row['raw_bytes']:,}",
+            f"{row['coded_bytes']:,} ({share:+.1%})",
+        ]
+        columns = ("flash_bytes_before", "flash_bytes", "instructions_before", "instructions")
+        cells += [f"{row[column]:,}" for column in columns]
+        lines.append(f"| `{name.removeprefix(_WEIGHTS_OF)}` | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+_WEIGHTS_OF = "weights of "
 _LAYERS = {
     "pw": "`pw`: 1 x 1, 64 channels to 64, on 25 x 5",
     "dw": "`dw`: depthwise 3 x 3, 64 channels, on 25 x 5",

@@ -95,6 +95,7 @@ def plan(
     external_buffers: "Sequence[int | str]" = (),
     goal: str = "balanced",
     tuning: "Tuning | None" = None,
+    weights: str = "flash",
     ram: int | None = None,
     regions: "str | os.PathLike[str] | Sequence[Region] | None" = None,
     place_weights: bool = False,
@@ -120,6 +121,8 @@ def plan(
             large. `flash`: the smallest arena, with one kernel for all layers of a kind. `speed`: the fewest instructions,
             with whole tensors and as much scratch as kernels can use.
         tuning: what `tune` found, whose kernels the plan is for, instead of those of `goal`.
+        weights: `flash`: weights are stored as kernels read them. `rice`: those of layers that read each weight once are
+            stored as Golomb-Rice codes and decoded as they are used, if that saves more flash than the decoder takes.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
@@ -154,7 +157,7 @@ def plan(
     from kibi.planner import plan as make  # noqa: PLC0415
     from kibi.planner.regions.file import load_regions  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
-    from kibi.selection import goal_named  # noqa: PLC0415
+    from kibi.selection import goal_named, weights_named  # noqa: PLC0415
 
     listed = load_regions(regions) if isinstance(regions, str | os.PathLike) else regions
     return make(
@@ -170,6 +173,7 @@ def plan(
         ram_bytes=ram,
         regions=listed,
         place_weights=place_weights,
+        weights=weights_named(weights),
         effort=effort,
         seconds=time_limit,
         watch=watch,
@@ -250,6 +254,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     name: str | None = None,
     command: str | None = None,
     goal: str | None = None,
+    weights: str | None = None,
     slices: bool = False,
     lease: bool = False,
     spare: bool = False,
@@ -266,6 +271,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         name: of the library; None: the first model's.
         command: what stands in each file's first line; None: the equal `kibi compile` line.
         goal: of default plans, as for `plan`. Plans that are given have their kernels; they must be for the same goal.
+        weights: of default plans, as for `plan`; None: `flash`. Plans that are given have their kernels already.
         slices: true to add `…_run_for`, which runs an inference in slices of row steps.
         lease: true to add a word to the arena, by which calls notice that somebody else has used it during an inference.
         spare: true to add slices, and `…_spare`, which lends free bytes of the arena between two slices.
@@ -277,7 +283,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     Raises:
         TargetError: no such target.
         InputError: models of equal names, or of names that need one file, a name that would break the library, more or fewer
-            plans than models, no such goal or not that of the plans, or an empty path.
+            plans than models, no such goal or not that of the plans, no such weights or weights beside plans, or an empty path.
         PlanError: a plan is not right for its model.
         OutputError: the directory cannot be written.
     """
@@ -305,7 +311,9 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         raise InputError(
             f"the plan is for {others[0]}, not for {wanted}. Make it with goal={wanted.value!r}, or leave it out."
         )
-    plans = given or [_default_plan(graph, processor, wanted.value) for graph in models]
+    if given and weights is not None:
+        raise InputError("a plan that is given has its kernels. Give weights to `kibi.plan`, or leave the plan out.")
+    plans = given or [_default_plan(graph, processor, wanted.value, weights or "flash") for graph in models]
     planned = planned or [validate(graph, each) for graph, each in zip(models, plans, strict=True)]
     extras = Extras.of(slices=slices, lease=lease, spare=spare, checkpoints=checkpoints)
     library = generate(planned, processor, name=name, command=command, extras=extras, joint=joint)
@@ -469,5 +477,5 @@ def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool)
     return made
 
 
-def _default_plan(graph: Graph, target: Target, goal: str = "balanced") -> "Plan":
-    return plan(graph, target, goal=goal)
+def _default_plan(graph: Graph, target: Target, goal: str = "balanced", weights: str = "flash") -> "Plan":
+    return plan(graph, target, goal=goal, weights=weights)

@@ -35,6 +35,12 @@ def test_models_take_no_more_than_recorded() -> None:
     _check("model ")
 
 
+@zoo.requires_zoo
+def test_coded_weights_take_no_more_than_recorded() -> None:
+    """The same of models without and with coded weights, which the documents show."""
+    _check("weights of ")
+
+
 @pytest.mark.parametrize("core", sorted(_PEER))
 def test_small_cores_are_no_slower_than_the_peer(core: str) -> None:
     """On cores without the DSP extension, too, each layer takes no more instructions than CMSIS-NN's kernels."""

@@ -100,6 +100,22 @@ _SELECTION = (
         ("tests/kernels/test_add_variants.py",),
     ),
     Mutation(
+        "selection.codes-are-taken-whatever-they-cost",
+        "selection/weights.py",
+        "return max(sets, key=lambda each: sum(saved[kernel] for kernel in each) - decoder_bytes(each, target))",
+        "return max(sets, key=lambda each: sum(saved[kernel] for kernel in each))",
+        "Weights are coded where the decoder takes more than they save.",
+        ("tests/selection/test_weights.py", "-k", "save_less_than_the_decoder"),
+    ),
+    Mutation(
+        "selection.codes-are-longer-than-a-window-holds",
+        "selection/rice.py",
+        "return pattern, np.where(lengths > MOST_BITS, _TOO_LONG, lengths)",
+        "return pattern, lengths",
+        "Codes of more than 12 bits are written, which the kernel cannot read.",
+        ("tests/selection/test_rice.py", "-k", "encoded_is_decoded"),
+    ),
+    Mutation(
         "selection.winograd-transforms-with-the-wrong-sign",
         "selection/conv2d_winograd.py",
         "_words(a - b + c)",

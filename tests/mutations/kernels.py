@@ -96,6 +96,22 @@ _PORTABLE = (
         (_SMALL, "-k", "drawn_models and FULLY_CONNECTED and cortex-m3 and zig"),
     ),
     Mutation(
+        "kernels.rice-codes-are-a-bit-longer",
+        "kernels/portable/kibi_dot_rice_s8.c",
+        "at += first + second + 2u * k + 2u;",
+        "at += first + second + 2u * k + 3u;",
+        "The next two codes are read one bit too far.",
+        ("tests/kernels/test_fully_connected_rice.py", "-k", "drawn_layer and cortex-m0plus and zig"),
+    ),
+    Mutation(
+        "kernels.rice-codes-begin-anew-with-each-row",
+        "kernels/portable/kibi_fully_connected_s8_rice_accumulate.c",
+        "*place = from.at;",
+        "*place = 0;",
+        "Each row is multiplied with the codes of the first one.",
+        ("tests/kernels/test_fully_connected_rice.py", "-k", "adds_rows_up and cortex-m4 and zig"),
+    ),
+    Mutation(
         "kernels.softmax-misses-the-last-element",
         "kernels/portable/kibi_exponentials_s8.h",
         "for (int32_t i = 1; i < depth; ++i) {",
@@ -169,6 +185,14 @@ _CORES = (
         '"add r7, r7, #0\\n"',
         "Negative halves of every second channel are rounded up.",
         ("tests/kernels/test_fully_connected_variants.py", "-k", "every_boundary and cortex-m4"),
+    ),
+    Mutation(
+        "kernels.m4-rice-forgets-the-odd-weight",
+        "kernels/armv7em/kibi_dot_rice_s8.c",
+        '"lsls r2, r2, #31\\n"',
+        '"movs r2, #0\\n"',
+        "The last weight of a piece of odd length is left out.",
+        ("tests/kernels/test_fully_connected_rice.py", "-k", "drawn_layer and cortex-m4 and zig"),
     ),
     Mutation(
         "kernels.m4-depthwise-skips-too-little",

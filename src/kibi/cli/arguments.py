@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_TARGET = "cortex-m4"
 _MOST_PASSPHRASE_FILE = 4096
 GOALS = "balanced: the smallest arena, fast kernels. speed: the fewest instructions. flash: the least code."
+WEIGHTS = "How weights are stored. flash: as they are. rice: coded, decoded as they are used, where that saves flash."
 HANDOVERS = "Inputs are stored, streamed row by row, or in external buffers: yours."
 
 RENAMED_FLAGS: Final[Mapping[str, str]] = MappingProxyType({
@@ -179,6 +180,7 @@ WithoutPasses = Annotated[
 Decompress = Annotated[
     bool, typer.Option("--decompress", help="Decode compressed weights ahead of time: more flash, faster kernels.")
 ]
+WeightsName = Annotated[str, typer.Option("--weights", metavar="W", help=WEIGHTS)]
 GoalName = Annotated[str, typer.Option("--goal", metavar="G", help=GOALS)]
 Tune = Annotated[
     bool, typer.Option("--tune", help="Count each kernel that may run a layer on the emulated core; take the best.")
@@ -258,6 +260,7 @@ class PlanOptions(TypedDict, total=False):
     external_buffers: list[str]
     ram: int | None
     goal: str
+    weights: str
     regions: Path
     place_weights: bool
     effort: int
@@ -265,7 +268,8 @@ class PlanOptions(TypedDict, total=False):
 
 
 DEFAULTS: PlanOptions = {
-    "granularity": "row", "input": "stored", "output": "stored", "external_buffers": [], "ram": None, "goal": "balanced"
+    "granularity": "row", "input": "stored", "output": "stored", "external_buffers": [], "ram": None, "goal": "balanced",
+    "weights": "flash",
 }  # fmt: skip
 
 
@@ -289,8 +293,15 @@ def plan_options(
     external_buffer: list[str] | None,
     ram: int | None,
     goal: str,
+    weights: str = "flash",
 ) -> PlanOptions:
-    """Returns the plan options among a command's options."""
+    """Returns the plan options among a command's options.
+
+    Raises:
+        InputError: weights cannot be stored so.
+    """
+    from kibi.selection import weights_named  # noqa: PLC0415
+
     output = "external" if external_outputs else "stored"
     return PlanOptions(
         granularity=granularity,
@@ -299,6 +310,7 @@ def plan_options(
         external_buffers=external_buffer or [],
         ram=ram,
         goal=goal,
+        weights=weights_named(weights).value,
     )
 
 

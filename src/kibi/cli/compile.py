@@ -30,6 +30,7 @@ from kibi.cli.arguments import (
     Spare,
     TargetName,
     Tune,
+    WeightsName,
     WithoutPasses,
     emulated_target,
     format_named,
@@ -44,6 +45,7 @@ from kibi.cli.paths import build_commands, given_model, given_path
 from kibi.cli.plan_file import check_like, write_like, write_plan_file
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
+from kibi.cli.weights import codings, show_codings
 from kibi.errors import InputError
 from kibi.files import temporary_folder
 
@@ -97,6 +99,7 @@ def compile_models(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: GoalName = "balanced",
+    weights: WeightsName = "flash",
     tune: Tune = False,
     slices: Slices = False,
     slice_limit: SliceLimit = None,
@@ -113,7 +116,7 @@ def compile_models(
     import kibi  # noqa: PLC0415
     from kibi.codegen import Extras  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights)
     processor = kibi.target(target) if slice_limit is None else emulated_target(target)
     extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
     joint = None if plan is None else joint_plan(plan, len(models))
@@ -176,6 +179,8 @@ def compile_models(
             named = replace(simplified[0], graph=graphs[0])
             is_given = plan is not None
             write_plan_file(named, plans[0], directory, core, is_given=is_given, fences=fences, as_json=as_json)
+            if not as_json:
+                show_codings(codings(graphs, plans, options))
             return
         if slice_limit is not None:
             check_slices(graphs, plans, processor, slice_limit)
@@ -188,11 +193,14 @@ def compile_models(
             command=_command(graphs, target, name, plan, words),
             **asdict(extras),
         )
+    coded = codings(graphs, plans, options)
     if as_json:
-        print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {})})
+        coding = {"coded_weights": [each.to_dict() for each in coded]} if coded else {}
+        print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {}), **coding})
     else:
         _show(library, directory, joint)
         show_tunings(tunings)
+        show_codings(coded)
 
 
 def check_slices(graphs: "Sequence[Graph]", plans: "Sequence[Plan]", target: "Target", most: int) -> None:

@@ -14,6 +14,7 @@ from kibi.cli.arguments import (
     GranularityName,
     OutputFolder,
     TargetName,
+    WeightsName,
     WithoutPasses,
     load_simplified,
     plan_for,
@@ -47,6 +48,7 @@ def write_core(
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     goal: GoalName = "balanced",
+    weights: WeightsName = "flash",
     as_json: AsJson = False,
 ) -> None:
     """Write the C library that runs plan files, with the kernels that these models need.
@@ -55,7 +57,7 @@ def write_core(
     """
     import kibi  # noqa: PLC0415
 
-    options = plan_options(granularity, "stored", False, None, None, goal)
+    options = plan_options(granularity, "stored", False, None, None, goal, weights)
     processor = kibi.target(target)
     graphs = [load_simplified(model, without_pass, decompress=decompress) for model in models or ()]
     with working("writing the core"):

@@ -26,6 +26,7 @@ from kibi.cli.arguments import (
     Slices,
     TargetName,
     Tune,
+    WeightsName,
     WithoutPasses,
     compiler_named,
     emulated_target,
@@ -38,6 +39,7 @@ from kibi.cli.arguments import (
 from kibi.cli.measure_checkpoints import show_checkpoint_cost
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
+from kibi.cli.weights import codings, measured_coding, show_codings
 from kibi.errors import InputError, MismatchError
 from kibi.files import temporary_folder
 
@@ -70,6 +72,7 @@ def measure(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: GoalName = "balanced",
+    weights: WeightsName = "flash",
     file_format: FormatName = "c",
     tune: Tune = False,
     slices: Slices = False,
@@ -94,9 +97,10 @@ def measure(
     It is compiled and run on the emulated core, which counts RAM, flash, stack and instructions.
     """
     import kibi  # noqa: PLC0415
+    from kibi.reports.coded_weights import coding_record  # noqa: PLC0415
     from kibi.reports.slices import check_slice  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights)
     processor, tool = emulated_target(target), compiler_named(compiler)
     is_plan = format_named(file_format) == "plan"
     if is_plan and checkpoints:
@@ -121,8 +125,12 @@ def measure(
             has_slices = slices or slice_limit is not None
             library = kibi.compile(graph, made, folder, slices=has_slices, checkpoints=checkpoints)
             found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
+        coded, cost = codings([graph], [made], options), None
+        if coded and not is_plan:
+            cost = measured_coding(graph, coded[0], found, processor, options, compiler=tool, level=level)
     if as_json:
-        print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {})})
+        weights_record = {"coded_weights": coding_record(coded[0], cost)} if coded else {}
+        print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {}), **weights_record})
     else:
         console = output()
         _show_totals(console, found, processor)
@@ -131,6 +139,7 @@ def measure(
         if found.checkpoints is not None:
             show_checkpoint_cost(found.checkpoints)
         show_tunings(tunings)
+        show_codings(coded, cost)
     if not found.bit_exact:
         raise MismatchError(f"{graph.source}: the device's bits differ. Run `kibi verify` to find the operator.")
     if slice_limit is not None and found.longest_step is not None:

@@ -11,6 +11,7 @@ from kibi.cli.arguments import (
     DEFAULT_TARGET,
     GOALS,
     HANDOVERS,
+    WEIGHTS,
     AsJson,
     Decompress,
     Effort,
@@ -36,6 +37,7 @@ from kibi.cli.plan_steps import CountedStep, check_one_plan, counted_step, show_
 from kibi.cli.plan_together import show_together
 from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
+from kibi.cli.weights import codings, show_codings
 from kibi.errors import OutputError, PlanError
 from kibi.files import write_file
 from kibi.text.json import json_text
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from kibi.reports.checkpoints import CheckpointPlace
     from kibi.reports.fences import Fence
     from kibi.reports.plan_comparison import ComparedPlan
+    from kibi.selection import CodedWeights
     from kibi.targets import Target
 
 
@@ -72,6 +75,9 @@ def plan(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: Annotated[str | None, typer.Option("--goal", metavar="G", help=GOALS, show_default="balanced")] = None,
+    weights: Annotated[
+        str | None, typer.Option("--weights", metavar="W", help=WEIGHTS, show_default="flash")
+    ] = None,
     regions: RegionsFile = None,
     place_weights: PlaceWeights = False,
     effort: Effort = None,
@@ -137,6 +143,8 @@ def plan(
     given = _given(granularity, input_mode, external_outputs, ram, goal)
     if external_buffer:
         given["external_buffers"] = external_buffer
+    if weights is not None:
+        given["weights"] = weights
     if regions is not None:
         given["regions"] = regions
     if place_weights:
@@ -180,11 +188,12 @@ def plan(
     if fences_svg is not None:
         draw_fences(fences_svg, planned[0].planned, _fences(planned, is_comparison=is_comparison))
     counted = counted_step(planned[0].planned, target, longest_step) if is_counted else None
+    coded = [] if is_comparison else codings([planned[0].model], [planned[0].plan], given)
     if saved is not None:
-        write_file(saved, json_text(_record(planned[0], places, read, counted), indent=2).text.encode())
+        write_file(saved, json_text(_record(planned[0], places, read, counted, coded), indent=2).text.encode())
         remark = "\n".join([*([remark] if remark else []), f"The plan is saved in {saved}, for `kibi compile --plan`."])
     if as_json:
-        _print_json(planned, places, read, counted, as_list=is_comparison)
+        _print_json(planned, places, read, counted, coded, as_list=is_comparison)
         return
     if is_comparison:
         _show_table(planned)
@@ -192,6 +201,7 @@ def plan(
         _show_ascii(planned[0])
     else:
         _show_picture(planned[0])
+    show_codings(coded)
     if counted is not None:
         show_step(counted)
     if places:
@@ -338,13 +348,14 @@ def _print_json(
     places: "tuple[CheckpointPlace, ...]",
     read: "tuple[Fence, ...]",
     counted: CountedStep | None,
+    coded: "list[CodedWeights]",
     *,
     as_list: bool,
 ) -> None:
     """One plan's record, or a list of records."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
 
-    print_json(comparison_record(planned) if as_list else _record(planned[0], places, read, counted))
+    print_json(comparison_record(planned) if as_list else _record(planned[0], places, read, counted, coded))
 
 
 def _record(
@@ -352,12 +363,14 @@ def _record(
     places: "tuple[CheckpointPlace, ...]",
     read: "tuple[Fence, ...]",
     counted: CountedStep | None,
+    coded: "list[CodedWeights]",
 ) -> dict[str, object]:
-    """One plan's record, with its longest step, and the places for checkpoints and the fences that were asked for."""
+    """One plan's record, with its longest step, and the checkpoints' places, fences and codings that were asked for."""
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
-    found = {"checkpoints": [asdict(each) for each in places]} if places else {}
+    found: dict[str, object] = {"checkpoints": [asdict(each) for each in places]} if places else {}
     found |= {"fences": [asdict(each) for each in read]} if read else {}
+    found |= {"coded_weights": coded[0].to_dict()} if coded else {}
     step = {} if counted is None else counted.record
     return {**plan_record(planned.planned), **step, **found}
 

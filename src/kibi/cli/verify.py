@@ -23,6 +23,7 @@ from kibi.cli.arguments import (
     Seed,
     SignatureName,
     TargetName,
+    WeightsName,
     WithoutPasses,
     compiler_named,
     emulated_target,
@@ -68,6 +69,7 @@ def verify(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: GoalName = "balanced",
+    weights: WeightsName = "flash",
     file_format: FormatName = "c",
     no_oracle: NoOracle = False,
     as_json: AsJson = False,
@@ -80,7 +82,7 @@ def verify(
     import kibi  # noqa: PLC0415
     from kibi.arrays.input_files import read_runs  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights)
     processor = kibi.target(target)
     if not processor.is_host:
         emulated_target(target)

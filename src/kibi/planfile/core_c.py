@@ -130,6 +130,12 @@ def _shared_header(header: CCode, without: frozenset[str]) -> CCode:
 #define KIBI_AT(type, params, field) \\
     ((const type *)(const void *)((const uint8_t *)(params) + (params)->field))
 #define KIBI_AT_IN_ASSEMBLY(pointer, params) "add " pointer ", " params "\\n"
+#undef KIBI_NOT_ABOVE
+#undef KIBI_NOT_BELOW
+#undef KIBI_NOT_ABOVE_IN_ASSEMBLY
+#define KIBI_NOT_ABOVE(value, most) ((value) < (most) ? (value) : (most))
+#define KIBI_NOT_BELOW(value, least) ((value) > (least) ? (value) : (least))
+#define KIBI_NOT_ABOVE_IN_ASSEMBLY(value, most) "cmp " value ", " most "\\n it hi\\n movhi " value ", " most "\\n"
 
 /* A plan file says where rows are. Where it lets them overlap, what is copied is of no use, but nothing else may happen. */
 #include <string.h>

@@ -37,7 +37,8 @@ def fitted(graph: Graph, plan: Plan, core: Core, target: Target) -> Plan:
     planned = plan.kernels or tuple(call.kernel for call in general)
     for node, call, wanted in zip(handed.nodes, general, planned, strict=True):
         fitting = candidates(call, target, plan.goal)
-        wished = [each for each in fitting if each.kernel == wanted] or [call]
+        named = candidates(call, target, plan.goal, on_request=True)
+        wished = [each for each in named if each.kernel == wanted] or [call]
         found = next((each for each in (*wished, *fitting, call) if has(core, each)), None)
         if found is None:
             missing.setdefault(_missing(core, call), []).append(node.label)

@@ -139,7 +139,10 @@ def _with_its_kernels(graph: Graph, old: Plan) -> tuple[Plan, list[Departure]]:
         what = f"it has {len(handed.nodes)} operators after the lossless passes; the old model has {len(old.kernels)}"
         return _anew(graph, old), [Departure("the graph", what)]
     for view, call, wanted in zip(handed.views, select(handed, target, old.goal, ()).calls, old.kernels, strict=True):
-        fitting = {call.kernel, *(each.kernel for each in candidates(call, target, old.goal, every=True))}
+        fitting = {
+            call.kernel,
+            *(each.kernel for each in candidates(call, target, old.goal, every=True, on_request=True)),
+        }
         chosen.append(wanted if wanted in fitting else call.kernel)
         if wanted not in fitting:
             what = f"{wanted} gives other bits, or none, with the new weights; {call.kernel} runs it"

@@ -21,7 +21,7 @@ from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.subgraphs import planned_once, with_subgraphs
 from kibi.renames import renamed_value
-from kibi.selection import Goal, LoweredGraph, select
+from kibi.selection import Goal, LoweredGraph, Weights, coded_weights, select
 from kibi.targets import Target
 
 _SEARCH_SECONDS = 1.0
@@ -84,6 +84,7 @@ def plan(
     ram_bytes: int | None = None,
     regions: Sequence[Region] | None = None,
     place_weights: bool = False,
+    weights: Weights = Weights.FLASH,
     subgraphs: tuple[Plan, ...] | None = None,
     effort: int = 1,
     seconds: float | None = None,
@@ -108,6 +109,7 @@ def plan(
         ram_bytes: the most bytes that the arena may have: of the plans that fit, the fastest; None: no limit.
         regions: the memories of the board, among which buffers are shared out; None: one arena.
         place_weights: true if constants are assigned to regions, too.
+        weights: how the weights of the model's own nodes are stored.
         subgraphs: the plans of the graphs inside of operators, where they are made already.
         effort: how many times the usual work may be done; the same effort gives the same plan on every machine.
         seconds: a time limit; larger efforts are tried while there is time. The plan depends on the machine then.
@@ -126,13 +128,18 @@ def plan(
             "weights are placed in regions" if regions is None else "a limit of RAM is for one arena, not for regions"
         )
         raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
+    if place_weights and weights is Weights.RICE:
+        raise PlanError("weights that are placed in regions are stored as they are. Place none, or code none.")
     check_limits(graph)
     if subgraphs is None:
         subgraphs = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
     handed = with_handover(graph, inputs, outputs, external_buffers)
     # What is packed for a variant is no longer the constant that regions are asked to hold.
     chosen = () if place_weights else kernels
-    wanted = with_subgraphs(select(handed, target, goal, chosen), subgraphs)
+    lowered = select(handed, target, goal, chosen)
+    if weights is Weights.RICE:
+        lowered = select(handed, target, goal, coded_weights(lowered).kernels)
+    wanted = with_subgraphs(lowered, subgraphs)
     asked = _Asked(
         wanted,
         target,

@@ -3,5 +3,19 @@
 from kibi.selection.choice import candidates, choose, goal_named
 from kibi.selection.lowered import LoweredGraph, select
 from kibi.selection.variant import Goal, Variant
+from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights, weights_named
 
-__all__ = ["Goal", "LoweredGraph", "Variant", "candidates", "choose", "goal_named", "select"]
+__all__ = [
+    "CodedLayer",
+    "CodedWeights",
+    "Goal",
+    "LoweredGraph",
+    "Variant",
+    "Weights",
+    "candidates",
+    "choose",
+    "coded_weights",
+    "goal_named",
+    "select",
+    "weights_named",
+]

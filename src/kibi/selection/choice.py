@@ -14,6 +14,7 @@ from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
+from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
@@ -28,6 +29,8 @@ VARIANTS: tuple[Variant, ...] = (
     *FULLY_CONNECTED_BLOCKS,
     *HOST_LANES,
     ADD_LINEAR,
+    FULLY_CONNECTED_RICE,
+    RICE_ACCUMULATE,
 )
 """All variants; of several that fit a layer, the first is taken."""
 
@@ -47,7 +50,9 @@ def goal_named(name: str) -> Goal:
         raise InputError(f"nothing can be optimized for {name!r}. It can be for: {known}.") from None
 
 
-def candidates(call: KernelCall, target: Target, goal: Goal, *, every: bool = False) -> tuple[KernelCall, ...]:
+def candidates(
+    call: KernelCall, target: Target, goal: Goal, *, every: bool = False, on_request: bool = False
+) -> tuple[KernelCall, ...]:
     """The calls that may replace a general call on a target: each variant that fits, and the call itself, last.
 
     Args:
@@ -55,8 +60,16 @@ def candidates(call: KernelCall, target: Target, goal: Goal, *, every: bool = Fa
         target: the processor.
         goal: only variants that serve it.
         every: the other variants, too; the goal then says how much scratch they may take.
+        on_request: those, too, that only a plan's own list of kernels can name.
     """
-    return tuple(_fitting(call, target, goal, every=every))
+    requested = (
+        packed
+        for variant in VARIANTS
+        if on_request and variant.on_request and _is_for(variant, call, target)
+        for packed in [_packed(variant, call, goal)]
+        if packed is not None
+    )
+    return (*requested, *_fitting(call, target, goal, every=every))
 
 
 def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[KernelCall, ...]:
@@ -77,7 +90,7 @@ def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[Ker
 def _fitting(call: KernelCall, target: Target, goal: Goal, *, every: bool = False) -> Iterator[KernelCall]:
     """The candidates one after another, each packed only when it is asked for; arguments as of `candidates`."""
     for variant in VARIANTS:
-        if _is_for(variant, call, target) and (every or goal in variant.goals):
+        if _is_for(variant, call, target) and not variant.on_request and (every or goal in variant.goals):
             packed = _packed(variant, call, goal)
             if packed is not None:
                 yield packed

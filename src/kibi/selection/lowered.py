@@ -83,7 +83,8 @@ class LoweredGraph(Graph):
         return tuple(found)
 
     def _candidates(self, call: KernelCall) -> dict[str, KernelCall]:
-        return {each.kernel: each for each in candidates(call, self.target, self.goal, every=True)}
+        found = candidates(call, self.target, self.goal, every=True, on_request=True)
+        return {each.kernel: each for each in found}
 
 
 def select(graph: Graph, target: Target, goal: Goal, chosen: Sequence[str] | None = None) -> LoweredGraph:

@@ -62,6 +62,7 @@ def plan_file_record(file: PlanFile) -> dict[str, Any]:
         "state_bytes": file.state_bytes,
         "external_bytes": list(file.externals),
         "streams": file.streams,
+        "fences": len(file.fences),
         "inputs": [_port_record(each) for each in file.inputs],
         "outputs": [_port_record(each) for each in file.outputs],
         **kernels_record(file.kernel_ids),

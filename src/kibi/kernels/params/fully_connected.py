@@ -325,3 +325,75 @@ class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_cod
         input: vectors // vectors_per_row * pieces x vectors_per_row * piece
         output: vectors * output_channels
     """
+
+
+class FullyConnectedRiceParams(Params, kernels=("kibi_fully_connected_s8_rice",)):
+    """FULLY_CONNECTED of s8 with a filter of Golomb-Rice codes."""
+
+    weights: Array = array(
+        DType.S8,
+        "[weights_bytes], codes of [output_channels][pieces][piece] weights; the kernel's header describes them",
+    )
+    codings: Array = array(DType.S8, "[output_channels], without sign: 2**k + offset of each channel's codes")
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "0 … 2**31 - 1, of each channel, or one of all")
+    shift: Array = array(DType.S8, "-31 … 30, of each channel, or one of all")
+    weights_bytes: int = number(DType.S32, "of all codes, with at least 3 more before them")
+    scale_step: int = number(DType.S32, "1: each channel has its multiplier and shift; 0: all channels share them")
+    piece: int = number(DType.S32, "neighbouring elements of an input vector that are read at once")
+    pieces: int = number(DType.S32, "pieces of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
+        require: 4 <= weights_bytes
+        require: output_channels * pieces * piece <= 8 * weights_bytes
+        require: 0 <= scale_step <= 1
+        require: (vectors_per_row - 1) * (pieces - 1) <= 0
+        require: vectors == vectors // vectors_per_row * vectors_per_row
+        array multiplier: 1 + (output_channels - 1) * scale_step
+        array shift: 1 + (output_channels - 1) * scale_step
+        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
+        output: vectors * output_channels
+    """
+
+
+class FullyConnectedRiceAccumulateParams(Params, kernels=("kibi_fully_connected_s8_rice_accumulate",)):
+    """FULLY_CONNECTED of s8 with a filter of Golomb-Rice codes, given the rows of one vector step by step."""
+
+    weights: Array = array(
+        DType.S8,
+        "[weights_bytes], codes of [pieces][output_channels][piece] weights; the kernel's header describes them",
+    )
+    codings: Array = array(DType.S8, "[output_channels], without sign: 2**k + offset of each channel's codes")
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "0 … 2**31 - 1, of each channel, or one of all")
+    shift: Array = array(DType.S8, "-31 … 30, of each channel, or one of all")
+    weights_bytes: int = number(DType.S32, "of all codes, with at least 3 more before them")
+    scale_step: int = number(DType.S32, "1: each channel has its multiplier and shift; 0: all channels share them")
+    piece: int = number(DType.S32, "elements of a row")
+    pieces: int = number(DType.S32, "rows of the vector")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, output_channels))
+        require: 4 <= weights_bytes
+        require: output_channels * pieces * piece <= 8 * weights_bytes
+        require: 0 <= scale_step <= 1
+        require: node_steps == pieces
+        array multiplier: 1 + (output_channels - 1) * scale_step
+        array shift: 1 + (output_channels - 1) * scale_step
+        input: 1 x piece
+        output: output_channels
+        scratch: 4 * output_channels + 4 aligned 4
+    """

@@ -107,6 +107,12 @@ KIBI_EXTERN uint32_t kibi_ticks(void);
 #define KIBI_AT(type, params, field) (1 ? (params)->field : (const type *)NULL)
 /* The same for assembly that has loaded the pointer into one register, and has the parameters in another. */
 #define KIBI_AT_IN_ASSEMBLY(pointer, params) ""
+/* A number that constants decide, and a limit that it keeps to where they are what Kibi made. A core that runs plan files cuts it,
+ * because files may hold any bytes. Both are evaluated several times. */
+#define KIBI_NOT_ABOVE(value, most) (value)
+#define KIBI_NOT_BELOW(value, least) (value)
+/* The same in assembly: a register without sign, and a register or a constant. */
+#define KIBI_NOT_ABOVE_IN_ASSEMBLY(value, most) ""
 
 /* Marks functions that stay functions, so that a person can break on them and a profiler can see them. */
 #if defined(__GNUC__)

@@ -220,4 +220,65 @@ typedef struct {
 void kibi_fully_connected_s8_codebook(int8_t *output, const int8_t *const *rows,
                                       const kibi_fully_connected_s8_codebook_params *params, void *scratch);
 
+/* Codes follow one another from the last byte to the first, from the highest bit of each byte to the lowest: channel after
+ * channel, weight after weight. The byte of a channel in `codings` is 2**k + offset, with an offset below 2**k. A weight moved
+ * by the offset, w + offset, has a multiple m = (w + offset) >> k and k low bits. Its code is a number q of zeros, which is 0,
+ * 1, 2, 3, 4 ... for an m of 0, 1, -1, 2, -2 ...; then a one; then the low bits. It has at most 12 bits. */
+typedef struct {
+    /* [weights_bytes], codes of [output_channels][pieces][piece] weights; the kernel's header describes them */
+    const int8_t *weights;
+    const int8_t *codings;     /* [output_channels], without sign: 2**k + offset of each channel's codes */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* 0 ... 2**31 - 1, of each channel, or one of all */
+    const int8_t *shift;       /* -31 ... 30, of each channel, or one of all */
+    int32_t weights_bytes;     /* of all codes, with at least 3 more before them */
+    int32_t scale_step;        /* 1: each channel has its multiplier and shift; 0: all channels share them */
+    int32_t piece;             /* neighbouring elements of an input vector that are read at once */
+    int32_t pieces;            /* pieces of a vector */
+    int32_t vectors;           /* input vectors, and output vectors, of a step */
+    int32_t vectors_per_row;   /* more than 1 only where pieces is 1; divides vectors */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_rice_params;
+
+/* FULLY_CONNECTED with a filter of Golomb-Rice codes, which are decoded as they are used: the output vectors of one step.
+ * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * vectors are written in order, and one of the input is read until the last channel is written.
+ * rows: the input vectors one after another, cut into pieces: vectors * pieces / vectors_per_row pointers to
+ * [vectors_per_row][piece].
+ * scratch: none. */
+void kibi_fully_connected_s8_rice(int8_t *output, const int8_t *const *rows,
+                                  const kibi_fully_connected_s8_rice_params *params, void *scratch);
+
+typedef struct {
+    /* [weights_bytes], codes of [pieces][output_channels][piece] weights; the kernel's header describes them */
+    const int8_t *weights;
+    const int8_t *codings;     /* [output_channels], without sign: 2**k + offset of each channel's codes */
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* 0 ... 2**31 - 1, of each channel, or one of all */
+    const int8_t *shift;       /* -31 ... 30, of each channel, or one of all */
+    int32_t weights_bytes;     /* of all codes, with at least 3 more before them */
+    int32_t scale_step;        /* 1: each channel has its multiplier and shift; 0: all channels share them */
+    int32_t piece;             /* elements of a row */
+    int32_t pieces;            /* rows of the vector */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_rice_accumulate_params;
+
+/* FULLY_CONNECTED of one vector that is spread over several rows, with a filter of Golomb-Rice codes as above, but piece after
+ * piece, and in each of these channel after channel: row after row is added up; the last call writes the output.
+ * output: [output_channels], written by the last call; may overlap the input row, which is read before.
+ * rows: one pointer to [piece], the row `step` of the vector.
+ * scratch: 4 * output_channels + 4 bytes, aligned as int32_t; it keeps its contents from the first call to the last.
+ * step: 0 … pieces - 1, ascending. */
+void kibi_fully_connected_s8_rice_accumulate(int8_t *output, const int8_t *const *rows,
+                                             const kibi_fully_connected_s8_rice_accumulate_params *params, void *scratch,
+                                             int32_t step);
+
 #endif

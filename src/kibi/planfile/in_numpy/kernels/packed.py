@@ -9,10 +9,13 @@ from kibi.dtypes import DType
 from kibi.planfile.in_numpy.call import Call, Numbers
 from kibi.planfile.in_numpy.products import Scaling, convolve, finish, products, vectors_of
 from kibi.planfile.in_numpy.registry import kernel
+from kibi.quant import wrap_s32
+from kibi.selection.rice import decode
 
 Unpacked = tuple[Numbers, Scaling]
 """Weights, [O, kernel_rows, kernel_width, channels of a group] or [O, depth], and the scaling of the channels."""
 _LANES = 16
+_RICE_BY_ROWS = "kibi_fully_connected_s8_rice_accumulate"
 _BLOCK = 4
 """Channels of a block of depthwise convolutions."""
 
@@ -224,6 +227,16 @@ def _of_vector_blocks(call: Call) -> Unpacked:
     )
 
 
+def _of_rice(call: Call) -> Unpacked:
+    """Golomb-Rice codes; the scaling of each channel, or one of all."""
+    p = call.numbers
+    stream, codings = call.array("weights", p.weights_bytes), call.array("codings", p.output_channels)
+    count = 1 + (p.output_channels - 1) * p.scale_step
+    shared = (np.broadcast_to(call.array(name, count), p.output_channels) for name in ("multiplier", "shift"))
+    weights = decode(stream, codings, p.pieces, p.piece, by_piece=call.kernel == _RICE_BY_ROWS)
+    return weights, Scaling(call.array("bias", p.output_channels), *shared)
+
+
 _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_3x3x1": _of_single,
     "kibi_conv2d_s8_blocks": _of_blocks,
@@ -239,6 +252,7 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
 _VECTORS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
     "kibi_fully_connected_s8_codebook": _of_codebook,
+    "kibi_fully_connected_s8_rice": _of_rice,
 }
 
 
@@ -257,3 +271,16 @@ def fully_connected(call: Call) -> None:
     """FULLY_CONNECTED of whole vectors."""
     weights, scaling = call.once(lambda: _VECTORS[call.kernel](call))
     finish(call, products(vectors_of(call, DType.S8), weights.T[None])[0], scaling)
+
+
+@kernel(_RICE_BY_ROWS)
+def fully_connected_by_rows(call: Call) -> None:
+    """FULLY_CONNECTED of one vector whose rows come step by step; the scratch holds the sums."""
+    p = call.numbers
+    weights, scaling = call.once(lambda: _of_rice(call))
+    kept = call.work(p.output_channels, "i4")
+    start = np.zeros(p.output_channels, np.int64) if call.step == 0 else kept.astype(np.int64)
+    part = weights.reshape(p.output_channels, p.pieces, p.piece)[:, call.step]
+    kept[:] = wrap_s32(start + part @ call.row(0, p.piece, "i1").astype(np.int64))
+    if call.step == p.pieces - 1:
+        finish(call, kept, scaling)
