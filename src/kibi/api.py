@@ -98,6 +98,8 @@ def plan(
     ram: int | None = None,
     regions: "str | os.PathLike[str] | Sequence[Region] | None" = None,
     place_weights: bool = False,
+    weights: str | None = None,
+    bandwidth: int | None = None,
     use_embedded_plan: bool = False,
     effort: int = 1,
     time_limit: float | None = None,
@@ -124,6 +126,9 @@ def plan(
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
         place_weights: true if weights are assigned to regions, too.
+        weights: `read:NAME`: weights are in slow memory, from which your C function NAME reads them into windows in the arena.
+            None: kernels read them in place.
+        bandwidth: the bytes that this function reads in a second.
         use_embedded_plan: true to follow the plan that the model file carries, TFLM's `OfflineMemoryAllocation`: complete
             tensors at the offsets that it names, in the file's order, and the others around them. Options that ask for
             anything else are refused; `granularity`, `goal` and what follows mean nothing.
@@ -148,11 +153,12 @@ def plan(
             model,
             _target(target),
             ram,
-            alone=runs is None and regions is None and (input, output) == ("stored", "stored"),
+            alone=runs is None and regions is None and weights is None and (input, output) == ("stored", "stored"),
         )
     from kibi.planner import granularity_named, handover_named  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
     from kibi.planner.regions.file import load_regions  # noqa: PLC0415
+    from kibi.planner.weights_option import weights_named  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
     from kibi.selection import goal_named  # noqa: PLC0415
 
@@ -170,6 +176,8 @@ def plan(
         ram_bytes=ram,
         regions=listed,
         place_weights=place_weights,
+        weights=None if weights is None else weights_named(weights),
+        bandwidth=bandwidth,
         effort=effort,
         seconds=time_limit,
         watch=watch,

@@ -141,6 +141,21 @@ RamLimit = Annotated[
     int | None,
     typer.Option("--ram", min=0, metavar="N", help="The fastest plan whose arena fits N bytes.", show_default=False),
 ]
+WeightsName = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="W",
+        help="read:NAME: your C function NAME reads weights from slow memory into the arena. Without: kernels read them in place.",
+        show_default=False,
+    ),
+]
+Bandwidth = Annotated[
+    int | None,
+    typer.Option(
+        "--bandwidth", min=1, metavar="N", help="With --weights: bytes that it reads in a second.", show_default=False
+    ),
+]
 RegionsFile = Annotated[
     Path | None,
     typer.Option(
@@ -260,6 +275,8 @@ class PlanOptions(TypedDict, total=False):
     goal: str
     regions: Path
     place_weights: bool
+    weights: str
+    bandwidth: int
     effort: int
     time_limit: float
 
@@ -289,10 +306,12 @@ def plan_options(
     external_buffer: list[str] | None,
     ram: int | None,
     goal: str,
+    weights: str | None = None,
+    bandwidth: int | None = None,
 ) -> PlanOptions:
     """Returns the plan options among a command's options."""
     output = "external" if external_outputs else "stored"
-    return PlanOptions(
+    made = PlanOptions(
         granularity=granularity,
         input=input_mode,
         output=output,
@@ -300,6 +319,11 @@ def plan_options(
         ram=ram,
         goal=goal,
     )
+    if weights is not None:
+        made["weights"] = weights
+    if bandwidth is not None:
+        made["bandwidth"] = bandwidth
+    return made
 
 
 def option_words(options: PlanOptions) -> list[str]:

@@ -11,6 +11,7 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Bandwidth,
     Checkpoints,
     CorePath,
     Decompress,
@@ -30,6 +31,7 @@ from kibi.cli.arguments import (
     Spare,
     TargetName,
     Tune,
+    WeightsName,
     WithoutPasses,
     emulated_target,
     format_named,
@@ -94,6 +96,8 @@ def compile_models(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: GoalName = "balanced",
+    weights: WeightsName = None,
+    bandwidth: Bandwidth = None,
     tune: Tune = False,
     slices: Slices = False,
     slice_limit: SliceLimit = None,
@@ -110,12 +114,14 @@ def compile_models(
     import kibi  # noqa: PLC0415
     from kibi.codegen import Extras  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights, bandwidth)
     processor = kibi.target(target) if slice_limit is None else emulated_target(target)
     extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
     joint = None if plan is None else joint_plan(plan, len(models))
     _check(models, name, None if joint else plan)
     is_plan = format_named(file_format, core) == "plan"
+    if weights is not None and (is_plan or tune):
+        raise InputError("--weights is for C, with the kernels that it chooses. Leave --format plan and --tune out.")
     if joint and (is_plan or tune):
         raise InputError("a joint plan is for C, with its kernels. Leave --format and --tune out.")
     if is_plan and len(models) > 1:
@@ -224,11 +230,14 @@ def _command(
 
 
 def _record(library: "Library", directory: Path) -> dict[str, object]:
+    from kibi.reports.fetches import fetches_record  # noqa: PLC0415
+
     models = [
         {
             "model": each.graph.name,
             "source": each.graph.source,
             "arena_bytes": each.arena_bytes,
+            **fetches_record(each.planned),
         }
         for each in library.models
     ]
@@ -237,11 +246,13 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
         "target": library.target.name,
         "directory": str(directory),
         "models": models,
-        "files": sorted(library.files),
+        "files": sorted([*library.files, *(name.path for name in library.data)]),
     }
 
 
 def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> None:
+    from kibi.reports.fetches import fetches_of, fetches_text  # noqa: PLC0415
+
     console = output()
     headers = [f"{library.name}_models.h"] if joint else [f"{each.graph.name}.h" for each in library.models]
     kernels = sum(file.endswith(".c") and file.startswith("kernels/") for file in library.files)
@@ -249,8 +260,12 @@ def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> Non
         console,
         [
             ("library", f"{library.name} for {library.target.name}, in {directory}"),
-            ("files", f"{len(library.files)}, with {kernels} kernels; start with {', '.join(headers)}"),
+            (
+                "files",
+                f"{len(library.files) + len(library.data)}, with {kernels} kernels; start with {', '.join(headers)}",
+            ),
             *(("arena", f"{byte_text(each.arena_bytes)} for {each.graph.name}") for each in library.models),
+            *(("weights", fetches_text(found)) for each in library.models if (found := fetches_of(each.planned))),
             *(show_joint(joint) if joint else ()),
         ],
     )

@@ -7,6 +7,7 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Bandwidth,
     Checkpoints,
     CompilerName,
     Decompress,
@@ -26,6 +27,7 @@ from kibi.cli.arguments import (
     Slices,
     TargetName,
     Tune,
+    WeightsName,
     WithoutPasses,
     compiler_named,
     emulated_target,
@@ -70,6 +72,8 @@ def measure(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: GoalName = "balanced",
+    weights: WeightsName = None,
+    bandwidth: Bandwidth = None,
     file_format: FormatName = "c",
     tune: Tune = False,
     slices: Slices = False,
@@ -96,9 +100,11 @@ def measure(
     import kibi  # noqa: PLC0415
     from kibi.reports.slices import check_slice  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights, bandwidth)
     processor, tool = emulated_target(target), compiler_named(compiler)
     is_plan = format_named(file_format) == "plan"
+    if weights is not None and (is_plan or tune):
+        raise InputError("--weights is for C, with the kernels that it chooses. Leave --format plan and --tune out.")
     if is_plan and checkpoints:
         raise InputError("--checkpoints is for C. What a core's checkpoints take is in docs/plan-file.md.")
     graph = load_simplified(
@@ -159,6 +165,8 @@ def same_bits_text(found: "Measurement") -> "Text":
 def _show_totals(console: "Console", found: "Measurement", processor: "Target") -> None:
     from rich.text import Text  # noqa: PLC0415
 
+    from kibi.reports.fetches import fetches_text  # noqa: PLC0415
+
     other = found.ram_bytes - found.arena_bytes - found.state_bytes - found.stack_bytes
     parts = f"arena {found.arena_bytes:,} + state {found.state_bytes:,} + stack {found.stack_bytes:,}"
     parts += f" + data {other:,}" if other else ""
@@ -178,6 +186,7 @@ def _show_totals(console: "Console", found: "Measurement", processor: "Target") 
                 ),
             ),
             ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),
+            *([("weights", fetches_text(found.fetches))] if found.fetches else []),
             *([("longest step", _longest(found.longest_step))] if found.longest_step else []),
             ("time", estimate),
             ("same bits", same_bits_text(found)),

@@ -12,6 +12,7 @@ from kibi.cli.arguments import (
     GOALS,
     HANDOVERS,
     AsJson,
+    Bandwidth,
     Decompress,
     Effort,
     ExternalBuffers,
@@ -23,6 +24,7 @@ from kibi.cli.arguments import (
     SignatureName,
     TargetName,
     TimeLimit,
+    WeightsName,
     WithoutPasses,
     current_handover,
     graph_words,
@@ -72,6 +74,8 @@ def plan(
     decompress: Decompress = False,
     ram: RamLimit = None,
     goal: Annotated[str | None, typer.Option("--goal", metavar="G", help=GOALS, show_default="balanced")] = None,
+    weights: WeightsName = None,
+    bandwidth: Bandwidth = None,
     regions: RegionsFile = None,
     place_weights: PlaceWeights = False,
     effort: Effort = None,
@@ -133,6 +137,10 @@ def plan(
     given = _given(granularity, input_mode, external_outputs, ram, goal)
     if external_buffer:
         given["external_buffers"] = external_buffer
+    if weights is not None:
+        given["weights"] = weights
+    if bandwidth is not None:
+        given["bandwidth"] = bandwidth
     if regions is not None:
         given["regions"] = regions
     if place_weights:
@@ -312,12 +320,14 @@ def _fences(planned: "list[ComparedPlan]", *, is_comparison: bool) -> "tuple[Fen
     """The constants of one plan, and the steps that read them.
 
     Raises:
-        PlanError: there are several plans.
+        PlanError: there are several plans, or weights are in slow memory.
     """
     from kibi.reports.fences import fences  # noqa: PLC0415
 
     if is_comparison:
         raise PlanError("--fences is for one plan. Give one model, and leave --compare out.")
+    if planned[0].plan.slow_weights is not None:
+        raise PlanError("--fences is for weights that kernels read in place. Leave --weights out.")
     return fences(planned[0].planned)
 
 
@@ -351,6 +361,7 @@ def _record(
 
 
 def _show_picture(planned: "ComparedPlan") -> None:
+    from kibi.reports.fetches import fetches_of, fetches_text  # noqa: PLC0415
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
     from kibi.reports.memory_timeline import effort_line  # noqa: PLC0415
 
@@ -361,6 +372,8 @@ def _show_picture(planned: "ComparedPlan") -> None:
         say(console, f"\nLess was searched than asked for: {planned.plan.limited}.")
     if what_effort_gains := effort_line(planned.plan):
         say(console, f"\n{what_effort_gains}")
+    if (found := fetches_of(planned.planned)) is not None:
+        say(console, f"\nWeights in slow memory: {fetches_text(found)}.")
     if graph.variables:
         size_bytes = sum(graph.tensors[index].type.size_bytes for index in graph.variables)
         say(
