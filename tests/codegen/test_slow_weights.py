@@ -16,12 +16,14 @@ from kibi.dtypes import Array
 from kibi.eager.inference_events import StorageFailed
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError
+from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.planfile.writer import plan_file
 from kibi.planner import Plan, PlannedModel
 from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_program
 from tests.engines.networks import pooled_network, residual_network
+from tests.frontends.models import fully_connected
 from tests.support.amount import sample
 
 _READ = "read:storage_read"
@@ -212,6 +214,19 @@ def test_example_reads_the_file(tmp_path: Path) -> None:
     expected = kibi.run(model, kibi.plan(model), zeros)[0].reshape(-1)
     assert [int(line) for line in done.stdout.split()] == expected.tolist()
     assert 'WEIGHTS_FILE="${CMAKE_CURRENT_SOURCE_DIR}/residual_weights.bin"' in library.files["CMakeLists.txt"]
+
+
+def test_model_with_next_to_no_weights_needs_no_function(tmp_path: Path) -> None:
+    """All constants stay in flash: nothing is fetched, and nothing is declared."""
+    model = parse_tflite(fully_connected(), "small.tflite")
+    plan = _plan(model, "cortex-m4")
+    assert plan.slow_weights is not None
+    assert not any(plan.slow_weights.loads)
+    library = kibi.compile(model, plan, tmp_path)
+    inputs = seeded_inputs(model, 0)
+    assert DeviceEngine(library).run(inputs)[0].tobytes() == kibi.run(model, kibi.plan(model), inputs)[0].tobytes()
+    assert not any("storage_read" in text for name, text in library.files.items() if name.endswith((".c", ".h")))
+    assert not list(tmp_path.glob("*.bin"))
 
 
 def test_two_models_need_two_functions(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import kibi.demo
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.ir.evaluation import evaluator
+from kibi.planner import Handover, with_handover
 from kibi.planner.channel_parts import divided, most_parts
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network, residual_network
@@ -40,6 +41,14 @@ def test_graph_without_divided_layers_is_the_same_object() -> None:
     """Nothing is made anew."""
     model = residual_network()
     assert divided(model, [1] * len(model.nodes)) is model
+
+
+def test_parts_are_in_the_arena_where_their_layer_writes_to_the_caller() -> None:
+    """Only the joined output is in the caller's buffer."""
+    model = with_handover(pooled_network("FULLY_CONNECTED"), Handover.STORED, Handover.EXTERNAL)
+    graph = divided(model, [most_parts(view) for view in model.views])
+    assert len(graph.nodes) > len(model.nodes)
+    assert [tensor.index for tensor in graph.tensors if tensor.is_external] == list(model.outputs)
 
 
 def test_layers_of_other_kinds_are_not_divided() -> None:

@@ -52,7 +52,7 @@ def _windows(b: EmitContext) -> Iterator[tuple[int, bytes]]:
 def declarations(b: EmitContext) -> CCode:
     """The function that the application provides, and what it reads; nothing where weights are constants."""
     slow = b.plan.slow_weights
-    if slow is None:
+    if slow is None or not b.fetches:
         return code("")
     stored, fetches = StoredWeights.of(b).content, Fetches.of(b.graph, slow)
     about = (

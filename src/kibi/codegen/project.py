@@ -112,7 +112,7 @@ def _memory(b: EmitContext) -> CCode:
 
 def _storage(b: EmitContext) -> CCode:
     """The function that reads weights, here from a file; nothing where they are constants."""
-    if b.plan.slow_weights is None:
+    if b.plan.slow_weights is None or not b.fetches:
         return code("")
     return code(
         """

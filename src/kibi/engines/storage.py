@@ -22,7 +22,7 @@ def storage_sources(library: Library, given: Sequence[Path] | None = None) -> It
     if given is not None:
         yield list(given)
         return
-    needed = [model for model in library.models if model.plan.slow_weights is not None]
+    needed = [model for model in library.models if model.weights]
     if not needed:
         yield []
         return

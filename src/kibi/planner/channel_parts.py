@@ -50,9 +50,8 @@ def _parts(view: NodeView, count: int, tensors: list[Tensor]) -> list[Node]:
     nodes, joined = [], []
     for part, (first, end) in enumerate(pairwise(bounds)):
         shape = (*output.type.shape[:-1], end - first)
-        made = replace(
-            output, index=len(tensors), name=f"{output.name}_part{part}", type=replace(output.type, shape=shape)
-        )
+        kind = replace(output.type, shape=shape)
+        made = Tensor(len(tensors), f"{output.name}_part{part}", kind)
         tensors.append(made)
         inputs = _inputs(view, axes, slice(first, end), tensors)
         nodes.append(replace(view.node, inputs=inputs, outputs=(made.index,)))
