@@ -12,6 +12,7 @@ import pytest
 
 import kibi
 import kibi.demo
+from kibi.codegen import schedule
 from kibi.dtypes import Array
 from kibi.eager.inference_events import StorageFailed
 from kibi.engines import DeviceEngine, HostEngine
@@ -123,6 +124,16 @@ def test_orders_of_all_kinds_give_the_same_bits(tmp_path: Path, granularity: str
     expected = kibi.run(model, kibi.plan(model), inputs)
     library = kibi.compile(model, plan, tmp_path)
     assert HostEngine(library).run(inputs)[0].tobytes() == expected[0].tobytes()
+
+
+def test_functions_without_steps_are_not_called(glyphs: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of the order names steps that a function may not have: a status would be written on bytes of other rows then."""
+    monkeypatch.setattr(schedule, "MOST_EXTRA_BYTES", -100_000)
+    library = kibi.compile(glyphs, _plan(glyphs, "host"), tmp_path)
+    text = library.files["glyphs.c"]
+    assert "REPEAT" in text
+    call = text.partition("static int glyphs_run(")[2].partition("functions[function](")[0]
+    assert call.rstrip().endswith("if ((step > 0 ? step : 0) < (end < limit ? end : limit)) {")
 
 
 @pytest.mark.parametrize("head", ["MEAN", "FULLY_CONNECTED"])

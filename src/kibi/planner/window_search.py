@@ -36,8 +36,10 @@ _CLOSE = 1.01
 """Of peaks so close together the one with fewer parts is taken."""
 _ENOUGH = 1.5
 """Where a limit of RAM is met with so many times the bytes of all weights, nothing else is tried."""
-_MOST_REFINED = 32
-"""How many layers are tried with further fetches."""
+_MOST_REFINED = 12
+"""How many layers, or groups of them, are tried with other numbers of fetches."""
+_MOST_SIZES = 6
+"""How many sizes of the largest window are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class WindowSearch:
         calls = select(self.handed, self.target, self.goal).calls
         sizes, most = [window_bytes(call) for call in calls], [most_parts(view) for view in self.handed.views]
         window, found = float(max(sizes, default=0)), dict[tuple[int, ...], None]()
-        while not found or window >= _LEAST_WINDOW:
+        while not found or (window >= _LEAST_WINDOW and len(found) < _MOST_SIZES):
             wanted = [max(1, -(-size // max(1, int(window)))) for size in sizes]
             found[tuple(map(min, wanted, most))] = None
             window *= _SHRINK

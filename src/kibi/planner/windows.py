@@ -120,6 +120,17 @@ def window_bytes(call: KernelCall) -> int:
     return len(Packed.of(call).content) if has_weights(call) else 0
 
 
+def _after(view: NodeView, nodes: Sequence[Node]) -> tuple[int, ...]:
+    """The tensors that are complete before a window is filled, where each operator runs to completion: it is needed no sooner.
+
+    They live then in any case: what the node reads, and, of a part of a layer, the output of the part before. So the search for
+    orders has no more to choose than without windows.
+    """
+    read = [tensor.index for tensor in view.row_tensors if not tensor.is_constant]
+    siblings = nodes[-1:] if nodes and nodes[-1].op == view.op and nodes[-1].source == view.node.source else ()
+    return tuple(dict.fromkeys((*read, *(index for node in siblings for index in node.outputs))))
+
+
 def with_windows(graph: LoweredGraph, loads: Sequence[int]) -> WindowedGraph:
     """Returns a lowered graph whose nodes read their weights from windows.
 
@@ -137,7 +148,7 @@ def with_windows(graph: LoweredGraph, loads: Sequence[int]) -> WindowedGraph:
             kind = TensorType((1, count, 1, words), packed.word)
             window = Tensor(len(tensors), f"weights of {view.output.name}", kind)
             tensors.append(window)
-            fetch = Node(FetchWeights(packed.content), (), (window.index,), node.source)
+            fetch = Node(FetchWeights(packed.content), _after(view, nodes), (window.index,), node.source)
             nodes.append(fetch)
             views.append(NodeView(fetch, (("output", window),)))
             calls.append(fetch.op.kernel_call(views[-1]))
