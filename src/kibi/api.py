@@ -99,6 +99,7 @@ def plan(
     ram: int | None = None,
     regions: "str | os.PathLike[str] | Sequence[Region] | None" = None,
     place_weights: bool = False,
+    bandwidth: int | None = None,
     use_embedded_plan: bool = False,
     effort: int = 1,
     time_limit: float | None = None,
@@ -122,7 +123,9 @@ def plan(
             with whole tensors and as much scratch as kernels can use.
         tuning: what `tune` found, whose kernels the plan is for, instead of those of `goal`.
         weights: `flash`: weights are stored as kernels read them. `rice`: those of layers that read each weight once are
-            stored as Golomb-Rice codes and decoded as they are used, if that saves more flash than the decoder takes.
+            stored as Golomb-Rice codes and decoded as they are used, if that saves more flash than the decoder takes. `read:NAME`:
+            weights are in slow memory, from which your C function NAME reads them into windows in the arena.
+        bandwidth: with `read:NAME`, the bytes that this function reads in a second.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
@@ -151,13 +154,14 @@ def plan(
             model,
             _target(target),
             ram,
-            alone=runs is None and regions is None and (input, output) == ("stored", "stored"),
+            alone=runs is None and regions is None and weights == "flash" and (input, output) == ("stored", "stored"),
         )
     from kibi.planner import granularity_named, handover_named  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
     from kibi.planner.regions.file import load_regions  # noqa: PLC0415
+    from kibi.planner.weights_option import weights_named  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
-    from kibi.selection import goal_named, weights_named  # noqa: PLC0415
+    from kibi.selection import goal_named  # noqa: PLC0415
 
     listed = load_regions(regions) if isinstance(regions, str | os.PathLike) else regions
     return make(
@@ -174,6 +178,7 @@ def plan(
         regions=listed,
         place_weights=place_weights,
         weights=weights_named(weights),
+        bandwidth=bandwidth,
         effort=effort,
         seconds=time_limit,
         watch=watch,

@@ -15,7 +15,7 @@ CONTRACT = {
     *("model", "target", "macs", "arena_bytes", "state_bytes", "stack_bytes", "ram_bytes", "code_bytes"),
     *("plan_table_bytes", "weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle"),
     *("ops", "seeds", "varies_with_inputs", "instructions_min", "stack_bytes_min", "not_executed", "oracle_failure"),
-    *("longest_step", "checkpoints"),
+    *("longest_step", "checkpoints", "fetches"),
 }
 
 

@@ -130,4 +130,4 @@ def test_weights_of_another_name_are_refused(kibi: Kibi, dense: Path, tmp_path: 
     words = ["-o", tmp_path / "library"] if verb in ("compile", "core") else []
     done = kibi(verb, dense, "--weights", "zip", *words)
     assert (done.code, done.out) == (kibi("plan", dense, "--goal", "zip").code, "")
-    assert "weights cannot be stored as 'zip'. They can be as: flash, rice." in done.err
+    assert "weights cannot be stored as 'zip'. They can be: flash, rice, read:NAME" in done.err

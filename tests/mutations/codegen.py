@@ -122,8 +122,8 @@ CODEGEN = (
     Mutation(
         "codegen.order-goes-on-after-its-end",
         "codegen/order_c.py",
-        "if may_end is None or not any(at < may_end.end <= at + entry.steps for at in firsts):",
-        "if may_end is None or not any(at < may_end.end < at + entry.steps for at in firsts):",
+        "if may_end.end is not None and not any(at < may_end.end <= at + entry.steps for at in firsts):",
+        "if may_end.end is not None and not any(at < may_end.end < at + entry.steps for at in firsts):",
         "An operator that ends the inference with its last step does not end it.",
         ("tests/engines/test_more_input.py", _FORMS, "-k", "code or input"),
     ),
@@ -262,6 +262,22 @@ CODEGEN = (
         'code("    left -= 0u;"),',
         "An inference on a stream resumes at a later place than that of its checkpoint.",
         ("tests/engines/test_pauses.py", "-k", "stream"),
+    ),
+    Mutation(
+        "codegen.fetches-run-where-there-are-no-steps",
+        "codegen/order_table_c.py",
+        "if not b.fetches:",
+        "if b.can_end:",
+        "A status is written where nothing is fetched, on bytes that belong to other rows then.",
+        ("tests/codegen/test_slow_weights.py", "-k", "without_steps_are"),
+    ),
+    Mutation(
+        "codegen.weights-are-read-from-the-start-of-the-file",
+        "codegen/fetch_c.py",
+        "offset=StoredWeights.of(b).offsets[number],",
+        "offset=0,",
+        "Each window is filled with the first layer's weights.",
+        ("tests/codegen/test_slow_weights.py", "-k", "orders_of_all_kinds"),
     ),
 )
 """All of them."""

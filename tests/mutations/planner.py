@@ -247,5 +247,24 @@ _SHARED = (
     ),
 )
 
-PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED)
+_WINDOWS = (
+    Mutation(
+        "planner.part-has-the-scales-of-the-first",
+        "planner/channel_parts.py",
+        "cut = Quantization(scales.scales[channels], scales.zero_points[channels], scales.axis)",
+        "cut = Quantization(scales.scales[: data.shape[axis]], scales.zero_points[channels], scales.axis)",
+        "The channels of a layer's second part are scaled as those of its first.",
+        ("tests/planner/test_channel_parts.py",),
+    ),
+    Mutation(
+        "planner.part-of-a-layer-writes-to-the-caller",
+        "planner/channel_parts.py",
+        'made = Tensor(len(tensors), f"{output.name}_part{part}", kind)',
+        'made = replace(output, index=len(tensors), name=f"{output.name}_part{part}", type=kind)',
+        "The parts of a layer whose output is in the caller's buffer need buffers of the caller's, too.",
+        ("tests/planner/test_channel_parts.py",),
+    ),
+)
+
+PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED, *_WINDOWS)
 """All of them."""

@@ -191,7 +191,7 @@ def test_compile_without_a_plan_codes_weights(tmp_path: Path) -> None:
 def test_weights_in_a_way_that_does_not_exist_are_refused() -> None:
     """The text lists the ways; regions and codes exclude each other."""
     graph = _graph()
-    with pytest.raises(InputError, match=r"stored as 'huffman'\. They can be as: flash, rice"):
+    with pytest.raises(InputError, match=r"stored as 'huffman'\. They can be: flash, rice, read:NAME"):
         kibi.plan(graph, weights="huffman")
     board = [Region("sram", 1 << 20, 1)]
     with pytest.raises(PlanError, match="stored as they are"):

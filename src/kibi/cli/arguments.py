@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 DEFAULT_TARGET = "cortex-m4"
 _MOST_PASSPHRASE_FILE = 4096
 GOALS = "balanced: the smallest arena, fast kernels. speed: the fewest instructions. flash: the least code."
-WEIGHTS = "How weights are stored. flash: as they are. rice: coded, decoded as they are used, where that saves flash."
+WEIGHTS = (
+    "How weights are stored. flash: as they are. rice: coded, decoded as they are used, where that saves flash. read:NAME: in slow "
+    "memory, from which your C function NAME reads them into the arena."
+)
 HANDOVERS = "Inputs are stored, streamed row by row, or in external buffers: yours."
 
 RENAMED_FLAGS: Final[Mapping[str, str]] = MappingProxyType({
@@ -141,6 +144,16 @@ ExternalBuffers = Annotated[
 RamLimit = Annotated[
     int | None,
     typer.Option("--ram", min=0, metavar="N", help="The fastest plan whose arena fits N bytes.", show_default=False),
+]
+Bandwidth = Annotated[
+    int | None,
+    typer.Option(
+        "--bandwidth",
+        min=1,
+        metavar="N",
+        help="With --weights read:NAME: bytes that NAME reads in a second.",
+        show_default=False,
+    ),
 ]
 RegionsFile = Annotated[
     Path | None,
@@ -263,6 +276,7 @@ class PlanOptions(TypedDict, total=False):
     weights: str
     regions: Path
     place_weights: bool
+    bandwidth: int
     effort: int
     time_limit: float
 
@@ -294,24 +308,29 @@ def plan_options(
     ram: int | None,
     goal: str,
     weights: str = "flash",
+    bandwidth: int | None = None,
 ) -> PlanOptions:
     """Returns the plan options among a command's options.
 
     Raises:
         InputError: weights cannot be stored so.
     """
-    from kibi.selection import weights_named  # noqa: PLC0415
+    from kibi.planner.weights_option import weights_named  # noqa: PLC0415
 
+    weights_named(weights)
     output = "external" if external_outputs else "stored"
-    return PlanOptions(
+    made = PlanOptions(
         granularity=granularity,
         input=input_mode,
         output=output,
         external_buffers=external_buffer or [],
         ram=ram,
         goal=goal,
-        weights=weights_named(weights).value,
+        weights=weights,
     )
+    if bandwidth is not None:
+        made["bandwidth"] = bandwidth
+    return made
 
 
 def option_words(options: PlanOptions) -> list[str]:

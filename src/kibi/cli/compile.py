@@ -11,6 +11,7 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Bandwidth,
     Checkpoints,
     CorePath,
     Decompress,
@@ -45,7 +46,7 @@ from kibi.cli.paths import build_commands, given_model, given_path
 from kibi.cli.plan_file import check_like, write_like, write_plan_file
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
-from kibi.cli.weights import codings, show_codings
+from kibi.cli.weights import check_read, codings, show_codings
 from kibi.errors import InputError
 from kibi.files import temporary_folder
 
@@ -100,6 +101,7 @@ def compile_models(
     ram: RamLimit = None,
     goal: GoalName = "balanced",
     weights: WeightsName = "flash",
+    bandwidth: Bandwidth = None,
     tune: Tune = False,
     slices: Slices = False,
     slice_limit: SliceLimit = None,
@@ -116,12 +118,13 @@ def compile_models(
     import kibi  # noqa: PLC0415
     from kibi.codegen import Extras  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights, bandwidth)
     processor = kibi.target(target) if slice_limit is None else emulated_target(target)
     extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
     joint = None if plan is None else joint_plan(plan, len(models))
     _check(models, name, None if joint else plan)
     is_plan = format_named(file_format, core) == "plan"
+    check_read(weights, is_for_c=not (is_plan or tune))
     if joint and (is_plan or tune):
         raise InputError("a joint plan is for C, with its kernels. Leave --format and --tune out.")
     if is_plan and len(models) > 1:
@@ -245,11 +248,14 @@ def _command(
 
 
 def _record(library: "Library", directory: Path) -> dict[str, object]:
+    from kibi.reports.fetches import fetches_record  # noqa: PLC0415
+
     models = [
         {
             "model": each.graph.name,
             "source": each.graph.source,
             "arena_bytes": each.arena_bytes,
+            **fetches_record(each.planned),
         }
         for each in library.models
     ]
@@ -258,11 +264,13 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
         "target": library.target.name,
         "directory": str(directory),
         "models": models,
-        "files": sorted(library.files),
+        "files": sorted([*library.files, *(name.path for name in library.data)]),
     }
 
 
 def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> None:
+    from kibi.reports.fetches import fetches_of, fetches_text  # noqa: PLC0415
+
     console = output()
     headers = [f"{library.name}_models.h"] if joint else [f"{each.graph.name}.h" for each in library.models]
     kernels = sum(file.endswith(".c") and file.startswith("kernels/") for file in library.files)
@@ -270,8 +278,12 @@ def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> Non
         console,
         [
             ("library", f"{library.name} for {library.target.name}, in {directory}"),
-            ("files", f"{len(library.files)}, with {kernels} kernels; start with {', '.join(headers)}"),
+            (
+                "files",
+                f"{len(library.files) + len(library.data)}, with {kernels} kernels; start with {', '.join(headers)}",
+            ),
             *(("arena", f"{byte_text(each.arena_bytes)} for {each.graph.name}") for each in library.models),
+            *(("weights", fetches_text(found)) for each in library.models if (found := fetches_of(each.planned))),
             *(show_joint(joint) if joint else ()),
         ],
     )

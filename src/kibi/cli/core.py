@@ -22,6 +22,7 @@ from kibi.cli.arguments import (
 )
 from kibi.cli.paths import build_commands, given_model
 from kibi.cli.terminal import facts, output, print_json, say, working
+from kibi.cli.weights import check_read
 
 if TYPE_CHECKING:
     from kibi.planfile.core_library import Core
@@ -57,6 +58,7 @@ def write_core(
     """
     import kibi  # noqa: PLC0415
 
+    check_read(weights, is_for_c=False, verb="core")
     options = plan_options(granularity, "stored", False, None, None, goal, weights)
     processor = kibi.target(target)
     graphs = [load_simplified(model, without_pass, decompress=decompress) for model in models or ()]

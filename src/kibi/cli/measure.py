@@ -7,6 +7,7 @@ import typer
 from kibi.cli.arguments import (
     DEFAULT_TARGET,
     AsJson,
+    Bandwidth,
     Checkpoints,
     CompilerName,
     Decompress,
@@ -39,7 +40,7 @@ from kibi.cli.arguments import (
 from kibi.cli.measure_checkpoints import show_checkpoint_cost
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
-from kibi.cli.weights import codings, measured_coding, show_codings
+from kibi.cli.weights import check_read, codings, measured_coding, show_codings
 from kibi.errors import InputError, MismatchError
 from kibi.files import temporary_folder
 
@@ -73,6 +74,7 @@ def measure(
     ram: RamLimit = None,
     goal: GoalName = "balanced",
     weights: WeightsName = "flash",
+    bandwidth: Bandwidth = None,
     file_format: FormatName = "c",
     tune: Tune = False,
     slices: Slices = False,
@@ -100,9 +102,10 @@ def measure(
     from kibi.reports.coded_weights import coding_record  # noqa: PLC0415
     from kibi.reports.slices import check_slice  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights)
+    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights, bandwidth)
     processor, tool = emulated_target(target), compiler_named(compiler)
     is_plan = format_named(file_format) == "plan"
+    check_read(weights, is_for_c=not (is_plan or tune))
     if is_plan and checkpoints:
         raise InputError("--checkpoints is for C. What a core's checkpoints take is in docs/plan-file.md.")
     graph = load_simplified(
@@ -168,6 +171,8 @@ def same_bits_text(found: "Measurement") -> "Text":
 def _show_totals(console: "Console", found: "Measurement", processor: "Target") -> None:
     from rich.text import Text  # noqa: PLC0415
 
+    from kibi.reports.fetches import fetches_text  # noqa: PLC0415
+
     other = found.ram_bytes - found.arena_bytes - found.state_bytes - found.stack_bytes
     parts = f"arena {found.arena_bytes:,} + state {found.state_bytes:,} + stack {found.stack_bytes:,}"
     parts += f" + data {other:,}" if other else ""
@@ -187,6 +192,7 @@ def _show_totals(console: "Console", found: "Measurement", processor: "Target") 
                 ),
             ),
             ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),
+            *([("weights", fetches_text(found.fetches))] if found.fetches else []),
             *([("longest step", _longest(found.longest_step))] if found.longest_step else []),
             ("time", estimate),
             ("same bits", same_bits_text(found)),

@@ -13,6 +13,7 @@ from kibi.cli.arguments import (
     HANDOVERS,
     WEIGHTS,
     AsJson,
+    Bandwidth,
     Decompress,
     Effort,
     ExternalBuffers,
@@ -78,6 +79,7 @@ def plan(
     weights: Annotated[
         str | None, typer.Option("--weights", metavar="W", help=WEIGHTS, show_default="flash")
     ] = None,
+    bandwidth: Bandwidth = None,
     regions: RegionsFile = None,
     place_weights: PlaceWeights = False,
     effort: Effort = None,
@@ -145,6 +147,8 @@ def plan(
         given["external_buffers"] = external_buffer
     if weights is not None:
         given["weights"] = weights
+    if bandwidth is not None:
+        given["bandwidth"] = bandwidth
     if regions is not None:
         given["regions"] = regions
     if place_weights:
@@ -334,12 +338,14 @@ def _fences(planned: "list[ComparedPlan]", *, is_comparison: bool) -> "tuple[Fen
     """The constants of one plan, and the steps that read them.
 
     Raises:
-        PlanError: there are several plans.
+        PlanError: there are several plans, or weights are in slow memory.
     """
     from kibi.reports.fences import fences  # noqa: PLC0415
 
     if is_comparison:
         raise PlanError("--fences is for one plan. Give one model, and leave --compare out.")
+    if planned[0].plan.slow_weights is not None:
+        raise PlanError("--fences is for weights that kernels read in place. Leave --weights out.")
     return fences(planned[0].planned)
 
 
@@ -376,6 +382,7 @@ def _record(
 
 
 def _show_picture(planned: "ComparedPlan") -> None:
+    from kibi.reports.fetches import fetches_of, fetches_text  # noqa: PLC0415
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
     from kibi.reports.memory_timeline import effort_line  # noqa: PLC0415
 
@@ -386,6 +393,8 @@ def _show_picture(planned: "ComparedPlan") -> None:
         say(console, f"\nLess was searched than asked for: {planned.plan.limited}.")
     if what_effort_gains := effort_line(planned.plan):
         say(console, f"\n{what_effort_gains}")
+    if (found := fetches_of(planned.planned)) is not None:
+        say(console, f"\nWeights in slow memory: {fetches_text(found)}.")
     if graph.variables:
         size_bytes = sum(graph.tensors[index].type.size_bytes for index in graph.variables)
         say(

@@ -35,6 +35,7 @@ from kibi.cli.arguments import (
 )
 from kibi.cli.paths import given_path
 from kibi.cli.terminal import BAD, GOOD, QUIET, output, print_json, say, show, table, working
+from kibi.cli.weights import check_read
 from kibi.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def verify(
     import kibi  # noqa: PLC0415
     from kibi.arrays.input_files import read_runs  # noqa: PLC0415
 
+    check_read(weights, is_for_c=False, verb="verify")
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights)
     processor = kibi.target(target)
     if not processor.is_host:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kibi.cli.terminal import output, say, show, table
+from kibi.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +17,30 @@ if TYPE_CHECKING:
     from kibi.targets import Target
 
 
+def check_read(weights: str, *, is_for_c: bool, verb: str = "") -> None:
+    """Checks that weights in slow memory are for C.
+
+    Args:
+        weights: the value of `--weights`.
+        is_for_c: True if C is written, with the kernels that it chooses itself.
+        verb: of a command that never takes them.
+
+    Raises:
+        InputError: they are in slow memory, and it is not.
+    """
+    if not weights.startswith("read:") or is_for_c:
+        return
+    what = "weights in slow memory are for C, with the kernels that it chooses."
+    remedy = f"`kibi {verb}` takes --weights flash or rice." if verb else "Leave --format plan and --tune out."
+    raise InputError(f"{what} {remedy}")
+
+
 def codings(graphs: "Sequence[Graph]", plans: "Sequence[Plan]", options: "PlanOptions") -> "list[CodedWeights]":
     """What coding does for each model; empty where weights are to be stored as they are."""
     from kibi.planner import PlannedModel  # noqa: PLC0415
     from kibi.selection import coded_weights  # noqa: PLC0415
 
-    if options.get("weights", "flash") == "flash":
+    if options.get("weights") != "rice":
         return []
     return [coded_weights(PlannedModel.of(graph, plan).graph) for graph, plan in zip(graphs, plans, strict=True)]
 

@@ -12,9 +12,9 @@ _MOST_RECORD_BYTES = 1 << 26
 """The limit of a record's size in bytes; a larger file is not a record of Kibi's."""
 
 
-def file_digest(text: str) -> str:
+def file_digest(content: str | bytes) -> str:
     """Returns the digest by which a record identifies a file."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
 def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName, ...]:

@@ -128,14 +128,15 @@ class EmitContext:
     def numbers(self) -> tuple[CCode, ...]:
         """The number of each node as a part of names: its operator's in the model file, which reports and comments have, too."""
         found: list[CCode] = []
-        counts: Counter[int] = Counter()
+        counts: Counter[tuple[int, bool]] = Counter()
         for node in self.graph.nodes:
-            counts[node.source] += 1
+            key = node.source, node.op.fetches
+            counts[key] += 1
             number = code("$number", number=node.source)
             if node.source < 0:
                 number = code("input_$number", number=-1 - node.source)
-            if counts[node.source] > 1:  # a pass made several nodes of one operator
-                number = code("${number}_$count", number=number, count=counts[node.source])
+            if counts[key] > 1:  # a pass made several nodes of one operator
+                number = code("${number}_$count", number=number, count=counts[key])
             found.append(number)
         return tuple(found)
 
@@ -185,8 +186,13 @@ class EmitContext:
 
     @property
     def can_end(self) -> bool:
-        """True if a node may end an inference: it waits for further inferences, or its loop may reach a limit."""
-        return bool(self.early_exits or self.graph.loops)
+        """True if a node may end an inference: it waits for others, a loop reaches a limit, or weights are missing."""
+        return bool(self.early_exits or self.graph.loops) or self.fetches
+
+    @property
+    def fetches(self) -> bool:
+        """True if weights are fetched from slow memory."""
+        return any(node.op.fetches for node in self.graph.nodes)
 
     @property
     def streams(self) -> bool:
@@ -340,7 +346,9 @@ class EmitContext:
         return (*packed, *rows, *firsts, *fills)
 
     def _arrays_of(self, number: int) -> Iterator[tuple[CCode, Array, str]]:
-        """The constant arrays of a node's call; words that are packed have no sign."""
+        """The constant arrays of a node's call, unless it reads them in a window; words that are packed have no sign."""
+        if self.graph.views[number].window is not None:
+            return
         call, label = self.calls[number], plain(self.graph.nodes[number].label)
         fields = {} if call.params is None else {field.name: field for field in call.params.fields}
         for name, data in call.constants.items():

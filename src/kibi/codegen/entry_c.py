@@ -1,6 +1,6 @@
 """C text of the public functions: declarations for the header, definitions for the source."""
 
-from kibi.codegen import lease_c, lives_c, memory_c, slices_c
+from kibi.codegen import fetch_c, lease_c, lives_c, memory_c, slices_c
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse, report
 from kibi.eager.inference_events import InferenceEnded, InferenceStarted, RowReceived
@@ -28,7 +28,9 @@ $init""",
     if b.variables:
         parts.append(_variable_declarations(b))
     parts.append(_streaming_declarations(b) if b.streams else _input_declaration(b))
-    return lines([*parts, _output_declarations(b), slices_c.declarations(b), lives_c.declarations(b)])
+    return lines(
+        [*parts, _output_declarations(b), fetch_c.declarations(b), slices_c.declarations(b), lives_c.declarations(b)]
+    )
 
 
 def _external_declaration(b: EmitContext) -> CCode:
@@ -81,6 +83,11 @@ def _output_declarations(b: EmitContext) -> CCode:
     if b.graph.loops:
         more += code(
             "\n * KIBI_ERROR_LIMIT where a loop reached its limit: ${name}_output is not valid then.", name=b.prefix
+        )
+    if b.fetches:
+        more += code(
+            "\n * KIBI_ERROR_STORAGE where weights could not be fetched: ${name}_output is not valid then.",
+            name=b.prefix,
         )
     return code(
         """

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from kibi.codegen import lives_c, memory_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.extras import NO_EXTRAS, Extras
+from kibi.codegen.fetch_c import StoredWeights
 from kibi.codegen.joint_c import joint_header, least_lead
 from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
@@ -56,6 +57,7 @@ class CompiledModel:
         arena_bytes: bytes of its arena, or of its regions together: those of the plan, after what a lease takes in each.
         lead_bytes: of these, what a lease takes in the arena, or in each region.
         sequence_bytes: bytes in the struct of the number of the newest checkpoint.
+        weights: its weights as they are in slow memory; none where they are constants.
     """
 
     planned: PlannedModel
@@ -71,6 +73,7 @@ class CompiledModel:
     arena_bytes: int = 0
     lead_bytes: int = 0
     sequence_bytes: int = 0
+    weights: bytes = field(default=b"", repr=False)
 
     @property
     def graph(self) -> Graph:
@@ -97,7 +100,8 @@ class CompiledModel:
     @property
     def early_exits(self) -> bool:
         """True if an operator may end an inference early."""
-        return bool(early_exits(self.graph) or self.graph.loops)
+        has_fetches = any(node.op.fetches for node in self.graph.nodes)
+        return bool(early_exits(self.graph) or self.graph.loops) or has_fetches
 
     @property
     def arrivals(self) -> tuple[tuple[int, int], ...]:
@@ -115,6 +119,7 @@ class Library:
         target: the processor that it is for.
         models: what is in it.
         texts: every file's text.
+        data: the files of weights for slow memory.
         directory: where they were written; None before `write`.
     """
 
@@ -123,6 +128,7 @@ class Library:
     models: tuple[CompiledModel, ...]
     texts: Mapping[FileName, FileText]
     directory: Path | None = None
+    data: Mapping[FileName, bytes] = field(default_factory=dict)
 
     @cached_property
     def files(self) -> Mapping[str, str]:
@@ -160,7 +166,8 @@ def generate(
         joint: the plan of all of them, if they were planned together: their plans are those of it.
 
     Raises:
-        InputError: no model, two of one name, a name that would break the library, or two models that need one file's name.
+        InputError: no model, two of one name, a name that would break the library, or two models that need one file's name, or
+            one function that reads their weights.
     """
     names = [each.graph.name for each in models]
     if not names or len(set(names)) != len(names):
@@ -175,6 +182,11 @@ def generate(
     if joint is not None and extras.spare:
         raise InputError(
             "--spare lends bytes that a joint plan has given to its buffers. Leave it out, and plan a further --buffer for them."
+        )
+    functions = [b.plan.slow_weights.function for b in bindings if b.plan.slow_weights is not None]
+    if len(set(functions)) != len(functions):
+        raise InputError(
+            "two models of the library read their weights by one function. Plan each with a function of its own."
         )
     files = _Files(made_by, [b.graph for b in bindings])
     for b in bindings:
@@ -192,13 +204,16 @@ def generate(
         files.add(FileName(file_name, KERNELS), text, is_ours=is_shipped(file_name))
     sources = [file for file in files.texts if file.suffix == ".c"]
     files.add(FileName("example_main.c"), example_main(bindings[0]))
-    files.add(FileName("CMakeLists.txt"), cmake_lists(library.text, sources, files.cmake_first_lines))
+    weights = FileName(f"{bindings[0].prefix.text}_weights.bin") if bindings[0].fetches else None
+    files.add(FileName("CMakeLists.txt"), cmake_lists(library.text, sources, files.cmake_first_lines, weights))
     files.add(FileName("LICENSE"), license_text())
+    data = {FileName(f"{b.prefix.text}_weights.bin"): StoredWeights.of(b).content for b in bindings if b.fetches}
     digests = {name.path: file_digest(text.text) for name, text in files.texts.items()}
+    digests |= {name.path: file_digest(content) for name, content in data.items()}
     for b in bindings:
         files.add(FileName(f"{b.prefix.text}.json"), _record(b, digests))
     ordered = dict(sorted(files.texts.items(), key=lambda file: file[0].path))
-    return Library(library.text, target, tuple(map(_compiled, bindings)), ordered)
+    return Library(library.text, target, tuple(map(_compiled, bindings)), ordered, data=data)
 
 
 def _check_extras(b: EmitContext) -> None:
@@ -275,7 +290,8 @@ def write(library: Library, directory: Path) -> Library:
     Raises:
         OutputError: the directory is a file, or cannot be written.
     """
-    write_folder(directory, library.texts, obsolete_files(directory, library.texts))
+    obsolete = obsolete_files(directory, [*library.texts, *library.data])
+    write_folder(directory, library.texts, obsolete, library.data)
     return replace(library, directory=directory)
 
 
@@ -295,6 +311,7 @@ def _compiled(b: EmitContext) -> CompiledModel:
         extras=b.extras,
         arena_bytes=sum(b.lead_bytes + size for size in memory_c.region_sizes(b)),
         lead_bytes=b.lead_bytes,
+        weights=StoredWeights.of(b).content,
     )
 
 

@@ -84,12 +84,13 @@ class Ending:
     """The way in which a node may end an inference early.
 
     Attributes:
-        end: the number of steps after which it ends; 1 is after the first.
+        end: the number of steps after which it ends; 1 is after the first; None: after any.
         condition: a C expression that is true if it ends.
-        result: the result of the function that runs the model: 1, it needs further inferences; 2, a loop reached its limit.
+        result: the result of the function that runs the model: 1, it needs further inferences; 2, a loop reached its limit;
+            4, weights could not be fetched.
     """
 
-    end: int
+    end: int | None
     condition: CCode
     result: int
 
@@ -100,6 +101,9 @@ def ending(b: EmitContext, number: int) -> Ending | None:
     if number in b.early_exits:
         state = base(b, view[view.op.states[0]], argument(b))
         return Ending(view.steps, code("*(const int32_t *)(const void *)$state != 0", state=state), 1)
+    if view.op.fetches:
+        status = scratch(b, b.plan.scratch_of(number))
+        return Ending(None, code("*(const int32_t *)(const void *)($status) != 0", status=status), 4)
     if number in b.graph.loops:
         return Ending(1, code("*($scratch) != 0", scratch=scratch(b, b.plan.scratch_of(number))), 2)
     return None

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kibi.codegen import lives_c, memory_c, shared_steps_c, subgraph_c
+import numpy as np
+
+from kibi.codegen import fetch_c, lives_c, memory_c, shared_steps_c, subgraph_c
 from kibi.codegen.c_text import call_statement, product, wrapped
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.entry_c import declarations, definitions
@@ -169,11 +171,13 @@ def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     view, call = b.graph.views[number], b.calls[number]
     if view.op.receives:
         return _receiver(b, number)
+    if view.op.fetches:
+        return fetch_c.function(b, number, comment(_describe(b, number)))
     head = code("$params\n$about", params=_params(b, number, call), about=comment(_describe(b, number)))
     if number in shared.kinds:
         return head + shared_steps_c.steps_function(b, shared, number)
     takes = b.schedule.takes[number]
-    body = memory_c.states(b, number)
+    body = memory_c.states(b, number) + fetch_c.parameters(b, number)
     if takes is Takes.STEPS:
         body += code("    for (; step < end; ++step) {\n${step}    }\n", step=_step(b, number, 2))
     else:
@@ -197,12 +201,16 @@ def _step(b: EmitContext, number: int, depth: int) -> CCode:
     view, kernel_call = b.graph.views[number], b.calls[number]
     step = code("") if b.schedule.takes[number] is Takes.NOTHING else code("step")
     output = code("outputs") if view.op.has_several_outputs else _made(b, view, 0, step)
-    params = code("&params_$number", number=b.numbers[number])
+    params = code("&params_$number", number=b.numbers[number]) if view.window is None else code("&params")
     given = [output, code("rows"), params, memory_c.scratch(b, b.plan.scratch_of(number))]
     given += [step or code("0")] if kernel_call.takes_step else []
     given += [code("states")] if view.op.states else []
     given += [code("bodies_$number", number=b.numbers[number])] if view.op.subgraph_names else []
-    found = pointers(b, number, step, depth) + _outputs(b, view, step, depth)
+    found = (
+        fetch_c.step_parameters_of(b, number, step, depth)
+        + pointers(b, number, step, depth)
+        + _outputs(b, view, step, depth)
+    )
     return found + call_statement(word(kernel_call.kernel), given, depth)
 
 
@@ -264,6 +272,8 @@ def _place(b: EmitContext, tensor: Tensor) -> str:
 
 def _params(b: EmitContext, number: int, call: KernelCall) -> CCode:
     values = call.by_name
+    if b.graph.views[number].window is not None:
+        values = {name: value for name, value in values.items() if name not in call.constants}
     return code(
         """\
 static const $struct params_$number = {
@@ -292,7 +302,7 @@ def _field(b: EmitContext, number: int, field: Field, value: object) -> CCode:
     """A field's value, and its name."""
     name = remark(field.name)
     if field.is_pointer:
-        given = code("NULL") if value is None else b.constant_name(b.own(number, word(field.name)))
+        given = code("NULL") if not isinstance(value, np.ndarray) else b.constant_name(b.own(number, word(field.name)))
     else:
         given = literal(value if isinstance(value, int | float) else 0, field.type)
     if field.is_packed and value is not None:

@@ -86,7 +86,9 @@ def _call(b: EmitContext, entry: Entry, depth: int, active: range) -> CCode:
     given += [first, end][: takes.value]
     made = _labelled(b, entry.node, call_statement(b.function(entry.node), given, depth))
     may_end = ending(b, entry.node)
-    if may_end is None or not any(at < may_end.end <= at + entry.steps for at in firsts):
+    if may_end is None:
+        return made
+    if may_end.end is not None and not any(at < may_end.end <= at + entry.steps for at in firsts):
         return made
     return made + _leave(may_end, end, is_certain=len(active) == 1, indent=indentation(depth))
 
@@ -108,7 +110,7 @@ def _number(entry: Entry, beyond: int, iterations: int) -> CCode:
 def _leave(may_end: Ending, end: CCode, *, is_certain: bool, indent: CCode) -> CCode:
     """The statement that ends the inference."""
     condition = may_end.condition
-    if not is_certain:
+    if not is_certain and may_end.end is not None:
         condition = code("$end >= $last && $condition", end=end, last=may_end.end, condition=condition)
     return code(
         "${indent}if ($condition) {\n$indent    return $result;\n$indent}\n",

@@ -42,25 +42,26 @@ def _ends(b: EmitContext) -> CCode:
     """The function that says whether one that has run ends the inference; nothing where none does."""
     if not b.can_end:
         return code("")
+    found = [(number, each) for number in range(len(b.graph.nodes)) if (each := ending(b, number)) is not None]
     cases = [
         code(
-            "    case $number:\n        return end == $end && $condition ? $result : 0;\n",
+            "    case $number:\n        return ${when}$condition ? $result : 0;\n",
             number=number,
-            end=each.end,
+            when=code("") if each.end is None else code("end == $end && ", end=each.end),
             condition=each.condition,
             result=each.result,
         )
-        for number in range(len(b.graph.nodes))
-        if (each := ending(b, number)) is not None
+        for number, each in found
     ]
     about = (
-        "Whether a function that has run ends the inference: 1, it waits for further ones; 2, a loop reached its limit."
+        "Whether a function that has run ends the inference: 1, it waits for further ones; 2, a loop reached its limit"
     )
+    about += "; 4, weights could not be fetched." if b.fetches else "."
     return code(
         """\
 ${about}static int ${prefix}_ends($memory, int32_t function, int32_t end)
 {
-    switch (function) {
+${unused}    switch (function) {
 ${cases}    default:
         return 0;
     }
@@ -70,6 +71,7 @@ ${cases}    default:
         about=comment(about),
         prefix=b.prefix,
         memory=parameter(b),
+        unused=code("    (void)end;\n") if all(each.end is None for _, each in found) else code(""),
         cases=lines(cases),
     )
 
@@ -84,6 +86,20 @@ class _Step:
 
 
 def _call(b: EmitContext, call: _Step, count: int, margin: CCode) -> CCode:
+    """The call of `_called`; where weights are fetched only with steps, because a status is none where nothing ran."""
+    if not b.fetches:
+        return _called(b, call, count, margin)
+    return code(
+        "if (($step) < ($end)) {${inner}${called}${margin}}",
+        step=call.step,
+        end=call.end,
+        inner=margin + code("    "),
+        called=_called(b, call, count, margin + code("    ")),
+        margin=margin,
+    )
+
+
+def _called(b: EmitContext, call: _Step, count: int, margin: CCode) -> CCode:
     """The call of a function by its number, and what follows where it ends the inference.
 
     Those that receive have the lowest numbers.

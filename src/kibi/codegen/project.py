@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import arena_bytes, region_macro
-from kibi.text.c import CCode, code, element_type, lines, string_literal
+from kibi.text.c import CCode, code, element_type, identifier, lines, string_literal
 from kibi.text.cmake import CMakeText, argument, cmake
 from kibi.text.file_name import FileName
 
 
-def cmake_lists(library: str, sources: Sequence[FileName], first_lines: CMakeText) -> CMakeText:
-    """A build file with the library and the example."""
+def cmake_lists(
+    library: str, sources: Sequence[FileName], first_lines: CMakeText, weights: FileName | None = None
+) -> CMakeText:
+    """A build file with the library and the example; `weights` is the file that the example reads them from, or None."""
     listed = (cmake("  $source", source=argument(each)) for each in sorted(sources, key=lambda each: each.path))
     return cmake(
         """\
@@ -25,10 +27,21 @@ set_target_properties($library PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 
 add_executable(${library}_example example_main.c)
 target_link_libraries(${library}_example PRIVATE $library)
-""",
+$weights""",
         first_lines=first_lines,
         library=argument(library),
         sources=cmake("\n").join(listed),
+        weights=cmake("") if weights is None else _weights_file(library, weights),
+    )
+
+
+def _weights_file(library: str, weights: FileName) -> CMakeText:
+    """The lines that tell the example where the weights are."""
+    return cmake(
+        """target_compile_definitions(${library}_example PRIVATE WEIGHTS_FILE="$${CMAKE_CURRENT_SOURCE_DIR}/$weights")
+""",
+        library=argument(library),
+        weights=argument(weights),
     )
 
 
@@ -43,7 +56,7 @@ def example_main(b: EmitContext) -> CCode:
 
 #include "${name}.h"
 
-$memory
+$memory$storage
 int main(void)
 {
     ${name}_t model;
@@ -60,6 +73,7 @@ ${begin}${hand_over}    if (${name}_invoke(&model) != KIBI_OK) {
         name=b.prefix,
         upper=b.upper,
         memory=_memory(b),
+        storage=_storage(b),
         begin=_begin(b),
         hand_over=_hand_over(b),
         kind=element_type(output),
@@ -94,6 +108,32 @@ def _memory(b: EmitContext) -> CCode:
         size_bytes = b.graph.tensors[index].type.size_bytes
         parts.append(_words(code("external_$number", number=number), size, size_bytes))
     return lines(parts)
+
+
+def _storage(b: EmitContext) -> CCode:
+    """The function that reads weights, here from a file; nothing where they are constants."""
+    if b.plan.slow_weights is None or not b.fetches:
+        return code("")
+    return code(
+        """
+/* Reads weights from a file; on a device from SPI flash, an SD card or a host. */
+#ifndef WEIGHTS_FILE
+#define WEIGHTS_FILE "${name}_weights.bin"
+#endif
+
+int $function(void *to, uint32_t offset, uint32_t bytes)
+{
+    FILE *const file = fopen(WEIGHTS_FILE, "rb");
+    if (file == NULL) {
+        return 1;
+    }
+    const int is_read = fseek(file, (long)offset, SEEK_SET) == 0 && fread(to, 1, bytes, file) == bytes;
+    return fclose(file) == 0 && is_read ? 0 : 1;
+}
+""",
+        name=b.prefix,
+        function=identifier(b.plan.slow_weights.function, "the function that reads weights"),
+    )
 
 
 def _begin(b: EmitContext) -> CCode:

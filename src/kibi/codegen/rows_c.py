@@ -93,7 +93,8 @@ def pointers(b: EmitContext, number: int, step: CCode, depth: int) -> CCode:
         step: the number of the step; empty: the node has one alone.
         depth: of the indentation.
     """
-    view, accesses = b.graph.views[number], b.accesses[number]
+    view = b.graph.views[number].own
+    accesses = view.accesses
     kind = code("void") if b.calls[number].is_untyped else element_type(view.row_tensors[0].type.dtype)
     count = sum(access.count for access in accesses)
     reads = [

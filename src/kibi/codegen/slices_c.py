@@ -8,7 +8,7 @@ from kibi.eager.inference_events import InferenceEnded, InferenceStarted, MoreIn
 from kibi.text.c import CCode, code, comment, lines, word
 
 _PAUSED = 3
-"""The result of the function that runs a model if steps are left; 0: none is, 1 and 2: it ended early, as in `Ending`."""
+"""The result of the function that runs a model if steps are left; 0: none is, 1, 2 and 4: it ended early, as in `Ending`."""
 
 
 def run_call(b: EmitContext, left: CCode, row: str = "NULL", *, skips: bool = False) -> CCode:
@@ -349,6 +349,7 @@ def begins(b: EmitContext, take: CCode) -> CCode:
 def endings(b: EmitContext) -> CCode:
     """The statements that return where an inference `ended` early."""
     found = refuse(code("ended == 2"), "KIBI_ERROR_LIMIT") if b.graph.loops else code("")
+    found += refuse(code("ended == 4"), "KIBI_ERROR_STORAGE") if b.fetches else code("")
     if b.early_exits:
         told = report(MoreInputNeeded, 2)
         found += code("    if (ended != 0) {\n${report}        return KIBI_NEED_MORE_INPUT;\n    }\n", report=told)

@@ -40,7 +40,7 @@ NoSteps = declare_error("NoSteps", "a slice of an inference has no steps")
 ArenaTaken = declare_error("ArenaTaken", "somebody else has used the arena since the inference began")
 NoCheckpoint = declare_error("NoCheckpoint", "no slot has a complete checkpoint of the model")
 StorageFailed = declare_error(
-    "StorageFailed", "a slot for checkpoints, or flash for updates, cannot be read or written"
+    "StorageFailed", "a slot for checkpoints, flash for updates, or weights in slow memory cannot be read or written"
 )
 PackageRefused = declare_error("PackageRefused", "the bytes are no update package of this version, are cut, or changed")
 SignatureRefused = declare_error("SignatureRefused", "nobody whom the device trusts has signed an update package")

@@ -9,6 +9,7 @@ from kibi.codegen import Library
 from kibi.dtypes import Array
 from kibi.emulator import Call, Core
 from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, PAUSED, STATUS, entry_points, written_sources
+from kibi.engines.storage import storage_sources
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.runtime import check_inputs
@@ -28,6 +29,7 @@ class DeviceEngine:
         level: `0`, `1`, `2`, `3` or `s`.
         sources: further C files, which include headers of the library.
         entries: functions of these to keep.
+        storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
@@ -43,17 +45,19 @@ class DeviceEngine:
         level: str = "s",
         sources: Sequence[Path] = (),
         entries: Sequence[str] = (),
+        storage: Sequence[Path] | None = None,
     ) -> None:
         self._model = library.models[index]
         own, folder = written_sources(library)
-        self.image: Image = build_image(
-            [*own, *sources],
-            library.target,
-            entries=[*entry_points(self._model), *entries],
-            compiler=compiler,
-            level=level,
-            includes=[folder],
-        )
+        with storage_sources(library, storage) as further:
+            self.image: Image = build_image(
+                [*own, *sources, *further],
+                library.target,
+                entries=[*entry_points(self._model), *entries],
+                compiler=compiler,
+                level=level,
+                includes=[folder],
+            )
         self._core = Core(self.image, library.target)
         self._operators = self._function_labels()
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)

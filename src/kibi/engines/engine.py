@@ -69,6 +69,6 @@ STATUS = {
     -7: "a slice of no steps",
     -8: "somebody else has used the arena",
     -9: "no complete checkpoint of the model",
-    -10: "a slot cannot be read or written",
+    -10: "a slot, or weights in slow memory, cannot be read or written",
 }
 """The meaning of the C library's status codes."""

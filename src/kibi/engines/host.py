@@ -2,12 +2,14 @@
 
 import ctypes
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
 from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, PAUSED, STATUS, entry_points, written_sources
+from kibi.engines.storage import storage_sources
 from kibi.errors import InternalError, LimitError
 from kibi.ir import TensorType
 from kibi.ops import While
@@ -29,15 +31,25 @@ class HostEngine:
         index: which of its models.
         compiler: `zig` or `gcc`.
         level: `0`, `1`, `2`, `3` or `s`.
+        storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
     """
 
-    def __init__(self, library: Library, index: int = 0, *, compiler: str = "zig", level: str = "2") -> None:
+    def __init__(
+        self,
+        library: Library,
+        index: int = 0,
+        *,
+        compiler: str = "zig",
+        level: str = "2",
+        storage: Sequence[Path] | None = None,
+    ) -> None:
         self._model = library.models[index]
         sources, folder = written_sources(library)
-        shared = load_shared(sources, compiler=compiler, level=level, includes=[folder])
+        with storage_sources(library, storage) as further:
+            shared = load_shared([*sources, *further], compiler=compiler, level=level, includes=[folder])
         prefix = f"{self._model.graph.name}_"
         self._functions = {name.removeprefix(prefix): shared[name] for name in entry_points(self._model)}
         for name in {"input", "output", "variable"} & set(self._functions):

@@ -81,8 +81,13 @@ def write_new_file(path: Path, data: bytes, mode: int | None = None) -> None:
         raise OutputError(f"{path}: {_reason(error)}. Give a path that can be written.") from None
 
 
-def write_folder(directory: Path, files: Mapping[FileName, FileText], obsolete: Collection[FileName] = ()) -> None:
-    """Writes texts into a folder, made when it is absent. Other files in it stay.
+def write_folder(
+    directory: Path,
+    files: Mapping[FileName, FileText],
+    obsolete: Collection[FileName] = (),
+    data: Mapping[FileName, bytes] | None = None,
+) -> None:
+    """Writes texts, and files of bytes, into a folder, made when it is absent. Other files in it stay.
 
     A folder that is made appears with all of its files at once. In one that exists, files are replaced when all are
     complete, and those that were replaced or removed already come back where one cannot be.
@@ -91,18 +96,20 @@ def write_folder(directory: Path, files: Mapping[FileName, FileText], obsolete: 
         directory: the folder.
         files: texts by the names of the files.
         obsolete: files that are removed once all others are written.
+        data: bytes by the names of the files.
 
     Raises:
         OutputError: the folder is something else, or cannot be written.
     """
-    texts = {name.path: text.text for name, text in files.items()}
+    contents = {name.path: text.text.encode() for name, text in files.items()}
+    contents |= {name.path: content for name, content in (data or {}).items()}
     try:
         if directory.exists():
             if not directory.is_dir():
                 raise OutputError(f"{directory}: is a file. Give the name of a folder, or remove the file.")
-        elif _appear(Path(os.path.realpath(directory)), texts):
+        elif _appear(Path(os.path.realpath(directory)), contents):
             return
-        _update(directory, texts, [name.path for name in obsolete])
+        _update(directory, contents, [name.path for name in obsolete])
     except (OSError, ValueError) as error:
         place = getattr(error, "filename", None) or directory
         raise OutputError(f"{place}: {_reason(error)}. Give a folder that can be written.") from None
@@ -241,7 +248,7 @@ def _create(path: Path, data: bytes, like: os.stat_result | None, mode: int | No
         raise
 
 
-def _appear(directory: Path, files: Mapping[str, str]) -> bool:
+def _appear(directory: Path, files: Mapping[str, bytes]) -> bool:
     """Makes a folder with its files, and the folders around it, in one step.
 
     Returns:
@@ -253,9 +260,9 @@ def _appear(directory: Path, files: Mapping[str, str]) -> bool:
     with temporary_folder(top.parent, prefix=PREFIX, mode=0o777) as aside:
         room = aside / directory.relative_to(top)
         room.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
+        for name, content in files.items():
             (room / name).parent.mkdir(exist_ok=True)
-            _create(room / name, text.encode(), None)
+            _create(room / name, content, None)
         try:
             os.rename(aside, top)  # noqa: PTH104 - must not replace a file, as `replace` does
         except OSError:
@@ -266,7 +273,7 @@ def _appear(directory: Path, files: Mapping[str, str]) -> bool:
     return True
 
 
-def _update(directory: Path, files: Mapping[str, str], obsolete: Sequence[str]) -> None:
+def _update(directory: Path, files: Mapping[str, bytes], obsolete: Sequence[str]) -> None:
     """Replaces and removes files of a folder, all or none; those that are links or devices are written after the others."""
     places = {name: _destination(directory / name) for name in files}
     near = [name for name, place in places.items() if place.path == directory / name and not place.is_direct]
@@ -278,14 +285,14 @@ def _update(directory: Path, files: Mapping[str, str], obsolete: Sequence[str]) 
         for name in near:
             if places[name].is_folder:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(directory / name))
-            _create(new / name, files[name].encode(), _existing(places[name]))
+            _create(new / name, files[name], _existing(places[name]))
             if places[name].status is not None:
                 _keep(directory / name, old / name)
         for name in obsolete:
             _keep(directory / name, old / name)
         _exchange(directory, new, old, near, obsolete)
     for name in files.keys() - set(near):
-        write_file(directory / name, files[name].encode())
+        write_file(directory / name, files[name])
 
 
 @contextlib.contextmanager

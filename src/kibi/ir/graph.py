@@ -213,6 +213,16 @@ class NodeView:
         """The node's operator."""
         return self.node.op
 
+    @property
+    def window(self) -> Tensor | None:
+        """The window of memory with the weights that the node's kernel reads; None where they are constants."""
+        return None
+
+    @property
+    def own(self) -> "NodeView":
+        """The view as the operator itself knows it: without a window."""
+        return self
+
     @cached_property
     def accesses(self) -> tuple[RowAccess, ...]:
         """The rows that a step reads, for each of `row_tensors`."""

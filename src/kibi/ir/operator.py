@@ -178,6 +178,8 @@ class Operator(ABC):
     """The limit of elements in each row input and output: lower if tables are made from every element ahead of time."""
     receives: ClassVar[bool] = False
     """True if its rows come from the caller, one at a time, while the plan waits."""
+    fetches: ClassVar[bool] = False
+    """True if its rows are weights that a function of the application reads from slow memory."""
     ignores_elements: ClassVar[bool] = False
     """True if its output follows from its inputs' types alone."""
     flow_depends_on_elements: ClassVar[bool] = False
@@ -281,6 +283,15 @@ class Operator(ABC):
     def may_loop(self) -> bool:
         """True if it runs a loop, or a body with one; a limit on iterations applies at run time."""
         return any(body.loops for body in self.subgraphs)
+
+    def channel_axes(self, view: "NodeView") -> Mapping[str, int]:
+        """Returns the axis of the output channels in each constant input of a node that can be divided by output channels.
+
+        Each part computes its channels from the whole input, and the node's outputs are those of its parts side by side. Empty:
+        the node cannot be divided.
+        """
+        del view
+        return {}
 
     def macs(self, view: "NodeView") -> int:
         """Returns the multiply-accumulates of one inference; 0 for operators that do not multiply and add."""

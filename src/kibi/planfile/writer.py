@@ -100,12 +100,17 @@ def written_file(
         with_fences: True: constants may be written while the file is open; they come first, and fences say when.
 
     Raises:
-        InputError: an operator has a kernel that is not Kibi's own, or a number of the model is beyond what records hold.
+        InputError: an operator has a kernel that is not Kibi's own, weights are in slow memory, or a number of the model is
+            beyond what records hold.
         TargetError: the plan has several memory regions.
     """
     if planned.plan.regions:
         raise TargetError(
             "a plan file holds a plan with one arena; this one has several regions. Plan without --memory, or compile to C."
+        )
+    if planned.plan.slow_weights is not None:
+        raise InputError(
+            "a plan file holds the weights that its core reads in place. Plan without --weights, or compile to C."
         )
     main = EmitContext(planned, target_of(planned.plan.target))
     graphs = _by_depth(main)

@@ -123,6 +123,24 @@ class RegionUse:
     cost: float
 
 
+@dataclass(frozen=True, slots=True)
+class SlowWeights:
+    """Weights in memory that the processor cannot read in place; a function of the application fetches them into windows.
+
+    Attributes:
+        function: the C name of that function.
+        bandwidth: bytes that it reads in a second.
+        parts: for each node of the model, as its inputs are handed over, the parts into which its output channels are divided.
+        loads: for each node after that, how often its weights are fetched in one inference, each time for as many of its steps;
+            0: it has none.
+    """
+
+    function: str
+    bandwidth: int
+    parts: tuple[int, ...]
+    loads: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Plan:
     """The order of row steps and the place of every buffer.
@@ -149,6 +167,7 @@ class Plan:
         least_bytes: no placement in the tried orders needs less, and in every order at least so many bytes live at once, unless
             rows are made in place of others; so more effort saves at most `gain_bytes`.
         effort: the largest effort that was tried, as a multiple of the usual work; it finds the same plan again.
+        slow_weights: how weights are fetched from slow memory; None: they are constants that the processor reads in place.
         limited: why the search did less than was asked for; empty if it did all.
         solve_seconds: how long the search took.
     """
@@ -172,6 +191,7 @@ class Plan:
     subgraphs: "tuple[Plan, ...]" = ()
     least_bytes: int = 0
     effort: int = 1
+    slow_weights: SlowWeights | None = None
     limited: str = ""
     solve_seconds: float = field(default=0.0, compare=False)
 

@@ -6,8 +6,9 @@ from kibi.errors import InputError, PlanError, TargetError
 from kibi.ir import Graph
 from kibi.planner.handover import with_handover
 from kibi.planner.plan import Plan
-from kibi.planner.subgraphs import bodies_of, with_subgraphs
-from kibi.selection import LoweredGraph, select
+from kibi.planner.slow_weights import lowered_for
+from kibi.planner.subgraphs import bodies_of
+from kibi.selection import LoweredGraph
 from kibi.targets import target
 
 
@@ -49,12 +50,11 @@ def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel
             )
         handed = with_handover(model, plan.input, plan.output, plan.external_buffers)
         try:
-            lowered = select(handed, target(plan.target), plan.goal, plan.kernels)
+            graph = lowered_for(handed, plan.slow_weights, target(plan.target), plan.goal, plan.kernels, plan.subgraphs)
             if plan.kernels:
-                lowered.calls  # noqa: B018 - whether the kernels that the plan names can run
+                graph.calls  # noqa: B018 - whether the kernels that the plan names can run
         except (InputError, TargetError) as error:
             raise PlanError(f"the plan does not fit: {error} Make it again with `kibi plan`.") from None
-        graph = with_subgraphs(lowered, plan.subgraphs)
         inner = tuple(_planned(body, each, known) for body, each in zip(bodies_of(graph), plan.subgraphs, strict=True))
         known[key] = PlannedModel(model, plan, graph, inner)
     return known[key]

@@ -1,6 +1,6 @@
 """From a graph to its plan: order, lifetimes, placement."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from time import perf_counter
@@ -16,10 +16,13 @@ from kibi.planner.order.by_row import plan_by_row
 from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.placement.placing import place
-from kibi.planner.plan import Handover, Plan, Run
+from kibi.planner.plan import Handover, Plan, Run, SlowWeights
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
-from kibi.planner.subgraphs import planned_once, with_subgraphs
+from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
+from kibi.planner.subgraphs import planned_once
+from kibi.planner.weights_option import ReadWeights
+from kibi.planner.window_search import WindowSearch, fitting
 from kibi.renames import renamed_value
 from kibi.selection import Goal, LoweredGraph, Weights, coded_weights, select
 from kibi.targets import Target
@@ -84,7 +87,8 @@ def plan(
     ram_bytes: int | None = None,
     regions: Sequence[Region] | None = None,
     place_weights: bool = False,
-    weights: Weights = Weights.FLASH,
+    weights: Weights | ReadWeights = Weights.FLASH,
+    bandwidth: int | None = None,
     subgraphs: tuple[Plan, ...] | None = None,
     effort: int = 1,
     seconds: float | None = None,
@@ -109,7 +113,10 @@ def plan(
         ram_bytes: the most bytes that the arena may have: of the plans that fit, the fastest; None: no limit.
         regions: the memories of the board, among which buffers are shared out; None: one arena.
         place_weights: true if constants are assigned to regions, too.
-        weights: how the weights of the model's own nodes are stored.
+        weights: how the weights of the model's own nodes are stored, or the function of the application that reads them from slow
+            memory.
+        bandwidth: bytes that this function reads in a second. With `ram_bytes` the windows are those with the fewest bytes fetched
+            that fit; without, the smallest for which further fetches take little time.
         subgraphs: the plans of the graphs inside of operators, where they are made already.
         effort: how many times the usual work may be done; the same effort gives the same plan on every machine.
         seconds: a time limit; larger efforts are tried while there is time. The plan depends on the machine then.
@@ -134,34 +141,35 @@ def plan(
     if subgraphs is None:
         subgraphs = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
     handed = with_handover(graph, inputs, outputs, external_buffers)
+    read = weights if isinstance(weights, ReadWeights) else None
+    check_slow(read, bandwidth, is_alone=runs is None and regions is None and kernels is None)
     # What is packed for a variant is no longer the constant that regions are asked to hold.
     chosen = () if place_weights else kernels
-    lowered = select(handed, target, goal, chosen)
     if weights is Weights.RICE:
-        lowered = select(handed, target, goal, coded_weights(lowered).kernels)
-    wanted = with_subgraphs(lowered, subgraphs)
-    asked = _Asked(
-        wanted,
-        target,
-        None if runs is None else tuple(runs),
-        scratch,
-        granularity,
-        goal,
-        ram_bytes,
-        regions,
-        place_weights,
-    )
-    best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
-    if ram_bytes is not None and best.arena_bytes > ram_bytes:
-        raise PlanError(_too_large(best, inputs, ram_bytes))
+        chosen = coded_weights(select(handed, target, goal, chosen)).kernels
+    is_whole = granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None)
+    order = None if runs is None else tuple(runs)
+    ways: Iterable[SlowWeights | None] = (None,)
+    if read is not None and bandwidth is not None:
+        windows = WindowSearch(handed, target, goal, read.function, bandwidth, subgraphs, is_whole)
+        ways = fitting(windows, ram_bytes, _SHARES)
+    for slow in ways:
+        wanted = lowered_for(handed, slow, target, goal, chosen, subgraphs)
+        asked = _Asked(wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights)
+        best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
+        if ram_bytes is None or best.arena_bytes <= ram_bytes:
+            break
+    else:
+        raise PlanError(_too_large(best, inputs, ram_bytes or 0))
     return replace(
         best,
         input=inputs,
         output=outputs,
         external_buffers=tuple(sorted(external_buffers)),
         goal=goal,
-        kernels=() if place_weights else wanted.kernels,
+        kernels=() if place_weights else named_kernels(wanted),
         subgraphs=subgraphs,
+        slow_weights=slow,
         solve_seconds=perf_counter() - started,
     )
 
@@ -197,9 +205,11 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
         kernels: C names, one for each node of the planned graph.
 
     Raises:
-        PlanError: the plan does not fit the model.
+        PlanError: the plan does not fit the model, or its weights are in slow memory.
         InputError: a kernel cannot run its node.
     """
+    if made.slow_weights is not None:
+        raise PlanError("kernels are not changed in a plan whose weights are in slow memory. Plan without --weights.")
     handed = with_handover(graph, made.input, made.output, made.external_buffers)
     by_row = any(run.steps < handed.views[run.node].steps for run in made.runs)
     return plan(

@@ -14,8 +14,10 @@ from kibi.engines import DeviceEngine
 from kibi.errors import MismatchError, OracleError
 from kibi.ir import counted_graphs
 from kibi.ops import is_custom
+from kibi.planner.slow_weights import Fetches
 from kibi.reports.branches import not_executed, usual_runs
 from kibi.reports.checkpoint_costs import CheckpointCost, checkpoint_cost
+from kibi.reports.fetches import fetches_of
 from kibi.reports.slices import LongestStep, longest_step
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.toolchain import Image
@@ -63,6 +65,8 @@ class Measurement:
         oracle_failure: how TFLM's build failed on this model, which does not concern Kibi's figures; None if it did not.
         longest_step: the row step that takes the most instructions; None for a library without slices.
         checkpoints: what saving and resuming take; None for a library without checkpoints.
+        fetches: what an inference fetches from slow memory, which is not part of flash; None where weights are constants.
+            Instructions and cycles count a function that copies these bytes from a constant; waiting for a memory is not in them.
     """
 
     model: str
@@ -89,6 +93,7 @@ class Measurement:
     oracle_failure: str | None = None
     longest_step: LongestStep | None = None
     checkpoints: CheckpointCost | None = None
+    fetches: Fetches | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the facts as plain data, for JSON."""
@@ -133,7 +138,7 @@ def measure(
     count = usual_runs(model.graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
     engine = DeviceEngine(library, compiler=compiler, level=level)
-    interpreter = Interpreter(model.graph, model.plan)
+    interpreter = Interpreter(model.planned.model, model.plan)
     tried: list[tuple[list[Array], list[list[Array]]]] = []
     taken, is_exact = [], True
     with counted_graphs() as executed:
@@ -193,6 +198,8 @@ def _measurement(
     cycles = [each.call.cycles_estimate for each in taken if each.call.cycles_estimate is not None]
     arena_bytes = model.arena_bytes
     ram = arena_bytes + engine.state_bytes + max(stacks) + image.data_bytes + image.bss_bytes
+    stored_bytes = sum(len(each.weights) for each in library.models)  # the engine's stand-in for slow memory
+    weights_bytes = image.weights_bytes - stored_bytes
     most = taken[instructions.index(max(instructions))]
     return Measurement(
         model=model.graph.name,
@@ -204,8 +211,8 @@ def _measurement(
         ram_bytes=ram,
         code_bytes=image.code_bytes,
         plan_table_bytes=_plan_table_bytes(image),
-        weights_bytes=image.weights_bytes,
-        flash_bytes=image.code_bytes + image.weights_bytes,
+        weights_bytes=weights_bytes,
+        flash_bytes=image.code_bytes + weights_bytes,
         instructions=max(instructions),
         cycles_estimate=max(cycles, default=None),
         bit_exact=bit_exact,
@@ -216,6 +223,7 @@ def _measurement(
         instructions_min=min(instructions),
         stack_bytes_min=min(stacks),
         not_executed=missing,
+        fetches=fetches_of(model.planned),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel, buffer_name, peak_steps
 from kibi.planner.plan import FORMAT
+from kibi.reports.fetches import fetches_record
 
 
 def plan_record(planned: PlannedModel) -> dict[str, Any]:
@@ -16,7 +17,8 @@ def plan_record(planned: PlannedModel) -> dict[str, Any]:
     the first step at which the most bytes live, with who holds them; bytes that two hold, one made in the place of the
     other, are its `shared_bytes`. An operator's number is that in the model file; a
     negative one receives a row of a model input, -1 of the first. `gain_bytes` is the most that more effort might save; null where
-    that is not known. `variable_bytes` are in no arena: see docs/state.md.
+    that is not known. `variable_bytes` are in no arena: see docs/state.md. With weights in slow memory,
+    `fetches` says what one inference fetches.
     """
     graph, plan = planned.graph, planned.plan
     levels = plan.live_bytes()
@@ -33,6 +35,7 @@ def plan_record(planned: PlannedModel) -> dict[str, Any]:
         "variable_bytes": sum(graph.tensors[index].type.size_bytes for index in graph.variables),
         "tensors": [{"index": index, "name": graph.tensors[index].name} for index in placed],
         "peak": _peak(graph, plan),
+        **fetches_record(planned),
     }
 
 

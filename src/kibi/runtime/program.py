@@ -13,6 +13,7 @@ from kibi.eager.tensors import RowTensor
 from kibi.eager.tensors.interface import TensorInterface
 from kibi.errors import InternalError
 from kibi.ir import Accumulation, Graph, Made, NodeView, RowAccess, Rows, TensorType
+from kibi.ops.control.fetch_weights import FetchWeights
 from kibi.planner import Plan
 from kibi.runtime.arena import Arena
 
@@ -174,7 +175,9 @@ class Program:
         outputs = [(self.tensors[index], self._rows[index]) for index in view.node.outputs]
         last = view.steps - 1 if view.op.may_exit_early(view) else None
         steps: list[Step] = []
-        for step, function in zip(range(view.steps), self._functions(node), strict=False):
+        content = None if view.window is None else self._content_of(view.window.index)
+        for step, own in zip(range(view.steps), self._functions(node), strict=False):
+            function = own if own is None or content is None else partial(_from_window, view, own, content)
             rows = tuple(reader.pieces(step) for _, _, reader in operands)
             reads = tuple([(tensor, row) for tensor, access in read for row in access.needs(step)])
             its_rows = [view.made_rows(step, number) for number in range(len(outputs))]
@@ -194,9 +197,16 @@ class Program:
         view = self.graph.views[node]
         if view.op.receives:
             return repeat(None)
+        own = view.own
         if view.op.states:
-            return repeat(partial(_remember, view, view.op.stateful_reference(view), self._states(view)))
-        return self._accumulating(node) if view.accumulates else repeat(partial(_each, view, view.op.reference(view)))
+            return repeat(partial(_remember, own, view.op.stateful_reference(own), self._states(view)))
+        return self._accumulating(node) if view.accumulates else repeat(partial(_each, own, view.op.reference(own)))
+
+    def _content_of(self, window: int) -> bytes:
+        """The bytes that a window must hold when a step reads it."""
+        return next(
+            node.op.content for node in self.graph.nodes if isinstance(node.op, FetchWeights) and window in node.outputs
+        )
 
     def _states(self, view: NodeView) -> tuple[Array, ...]:
         """The elements of the variables that a node changes, over their own bytes."""
@@ -209,7 +219,7 @@ class Program:
     def _accumulating(self, node: int) -> Iterator[Callable[[Rows], Sequence[Array]]]:
         """The function of each step of a node that accumulates in its scratch."""
         view = self.graph.views[node]
-        accumulation, scratch = view.op.accumulation(view), self.plan.scratch_of(node)
+        accumulation, scratch = view.op.accumulation(view.own), self.plan.scratch_of(node)
         if scratch is None:
             raise InternalError(f"{view.node.label} has no scratch to accumulate in")
         size_bytes = accumulation.start.nbytes
@@ -233,6 +243,20 @@ class _Fast:
 
 
 _FAST = _Fast()
+
+
+def _from_window(
+    view: NodeView, function: Callable[[Rows], Sequence[Array]], content: bytes, rows: Rows
+) -> Sequence[Array]:
+    """One step of a node whose weights are in a window: checks that they are there.
+
+    Raises:
+        InternalError: something has overwritten them, or they were never fetched.
+    """
+    found = rows[-1][0]
+    if found is None or found.tobytes() != content:
+        raise InternalError(f"the window of {view.node.label} does not hold its weights")
+    return function(rows[:-1])
 
 
 def _each(view: NodeView, function: Callable[[Rows], Made], rows: Rows) -> Sequence[Array]:

@@ -3,7 +3,7 @@
 from kibi.selection.choice import candidates, choose, goal_named
 from kibi.selection.lowered import LoweredGraph, select
 from kibi.selection.variant import Goal, Variant
-from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights, weights_named
+from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights
 
 __all__ = [
     "CodedLayer",
@@ -17,5 +17,4 @@ __all__ = [
     "coded_weights",
     "goal_named",
     "select",
-    "weights_named",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from kibi.errors import InputError
 from kibi.ir import KernelCall, NodeView
 from kibi.kernels.params import Params
 from kibi.kernels.params.layout import Layout
@@ -108,19 +107,6 @@ class CodedWeights:
             "saved_bytes": self.saved_bytes,
             "decoder_bytes": self.decoder_bytes,
         }
-
-
-def weights_named(name: str) -> Weights:
-    """The way of that name.
-
-    Raises:
-        InputError: none has it; the text lists those that exist.
-    """
-    try:
-        return Weights(name)
-    except ValueError:
-        known = ", ".join(each.value for each in Weights)
-        raise InputError(f"weights cannot be stored as {name!r}. They can be as: {known}.") from None
 
 
 def coded_weights(lowered: LoweredGraph) -> CodedWeights:

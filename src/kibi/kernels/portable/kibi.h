@@ -24,7 +24,7 @@ typedef enum {
     KIBI_ERROR_STEPS = -7,           /* a slice of no steps */
     KIBI_ERROR_ARENA_LEASE = -8,     /* somebody else has used the arena since the inference began: begin it anew */
     KIBI_ERROR_CHECKPOINT = -9,      /* no slot has a complete checkpoint of this model with this plan */
-    KIBI_ERROR_STORAGE = -10,        /* a slot cannot be read or written */
+    KIBI_ERROR_STORAGE = -10,        /* a slot, or weights in slow memory, cannot be read or written */
     KIBI_ERROR_FILE = -16,           /* the bytes are no plan file of this version, or it was changed, or it asks for the impossible */
     KIBI_ERROR_KERNEL = -17,         /* the plan file needs a kernel that this core has not, or more room than it has */
     KIBI_ERROR_PACKAGE = -18,        /* the bytes are no update package of this version, or it is cut, or it was changed */

@@ -1,6 +1,6 @@
 """FULLY_CONNECTED."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import Any, ClassVar
@@ -159,6 +159,10 @@ class FullyConnected(Operator):
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
         distance = view["input"].type.dtype.size_bytes * least_distance(reads)
         return KernelCall(at_once, params, inplace_distance_bytes=(distance if _is_by_row(view) else None,))
+
+    def channel_axes(self, view: NodeView) -> Mapping[str, int]:
+        """The first axis of filter and bias, but of a filter that is decoded."""
+        return {} if view["filter"].codebook_in_use is not None else {"filter": 0, "bias": 0}
 
     def macs(self, view: NodeView) -> int:
         """The filter's depth for each output element."""

@@ -1,6 +1,6 @@
 """CONV_2D, and the arithmetic that DEPTHWISE_CONV_2D and FULLY_CONNECTED share with it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -114,6 +114,11 @@ class Conv2D(Operator):
 
     def _scaling_s16(self, view: NodeView) -> ScalingS16:
         return ScalingS16.of(view, self.activation, narrow_sums=self.narrow_sums)
+
+    def channel_axes(self, view: NodeView) -> Mapping[str, int]:
+        """The first axis of filter and bias, but of a grouped layer and of a filter that is decoded."""
+        is_grouped = view["filter"].type.shape[3] != view["input"].type.shape[3]
+        return {} if is_grouped or view["filter"].codebook_in_use is not None else {"filter": 0, "bias": 0}
 
     def macs(self, view: NodeView) -> int:
         """Filter elements of a channel for each output element."""

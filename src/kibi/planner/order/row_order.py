@@ -92,6 +92,11 @@ class OrderSearch:
         ranked = sorted(found.values(), key=_rank)
         return tuple(RowOrder(each.runs, each.cuts, each.peak_bytes, bound) for each in ranked)
 
+    def first(self) -> RowOrder:
+        """The order from cuts in the file's order of nodes, without a bound: the quickest to find."""
+        found = self._cut_order(self._own, 0, is_eager=True)
+        return RowOrder(found.runs, found.cuts, found.peak_bytes, 0)
+
     def within(self, peak_bytes: int) -> RowOrder | None:
         """The order from cuts with the fewest runs among those that are found with a peak of at most so many bytes."""
         found = [order for order in self._cut_orders(peak_bytes) if order.peak_bytes <= peak_bytes]
