@@ -53,7 +53,7 @@ def test_measurement_names_the_fetches(kibi: Kibi, residual: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["plan", "--weights", "rom:x", "--bandwidth", "5"], "weights cannot be 'rom:x'"),
+        (["plan", "--weights", "rom:x", "--bandwidth", "5"], "weights cannot be stored as 'rom:x'"),
         (["plan", "--weights", "read:x"], "Add --bandwidth"),
         (["plan", "--bandwidth", "5"], "Add --weights"),
         (["plan", *_OPTIONS, "--fences", "--no-longest-step"], "Leave --weights out"),

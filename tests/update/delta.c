@@ -1,5 +1,4 @@
-/* Makes files from an older one and payloads that come through standard input, with bytes and room in portions of any sizes, and begins
- * anew at some blocks. Writes a status for each, and the file if it was made: 1 means that bytes are missing, or too many. */
+/* Makes files from an older one and payloads that come through standard input, and begins anew at some blocks. Writes a status for each, and the file if it was made: 1 means that bytes are missing, or too many. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +32,6 @@ static uint32_t draw(uint32_t below)
     return (drawn >> 8) % below;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 int main(void)
 {
     const uint32_t base_bytes = word();
@@ -45,26 +39,29 @@ int main(void)
     for (;;) {
         const uint32_t new_bytes = word(), block_bytes = word(), payload_bytes = word();
         uint8_t *const payload = read_bytes(payload_bytes), *const made = (uint8_t *)calloc(new_bytes + !new_bytes, 1);
-        const uint32_t most = word();
-        uint32_t used = 0, done = 0, waits = 0;
+        uint32_t used = 0, done = 0;
         kibi_status status = KIBI_OK;
         kibi_delta delta;
         drawn = payload_bytes;
         kibi_delta_begin(&delta, base, base_bytes, new_bytes, block_bytes, 0);
-        while (status == KIBI_OK && done != new_bytes && waits < 3u) {
-            const uint32_t given = least(draw(most) + 1u, payload_bytes - used), wanted = draw(most) + 1u;
-            const uint32_t room = least(least(wanted, new_bytes - done), block_bytes - done % block_bytes);
-            const uint8_t *from = payload + used;
-            uint8_t *to = made + done;
-            uint32_t count = given, left = room;
-            status = kibi_delta_make(&delta, &from, &count, &to, &left);
-            used += given - count;
-            done += room - left;
-            waits = given == count && room == left && used == payload_bytes ? waits + 1u : 0u;
-            if (done % block_bytes == 0 && room != left && draw(3) == 0) {
-                kibi_delta_begin(&delta, base, base_bytes, new_bytes, block_bytes, done); /* as after a loss of power */
+        while (status == KIBI_OK && done != new_bytes) {
+            const int byte = kibi_delta_next(&delta);
+            if (byte == KIBI_DELTA_WAITS) {
+                if (used == payload_bytes) {
+                    break;
+                }
+                delta.given = payload[used++] | 256u;
+            } else if (byte < 0) {
+                status = KIBI_ERROR_PACKAGE;
+            } else {
+                made[done++] = (uint8_t)byte;
+                if (done % block_bytes == 0 && draw(3) == 0) { /* as after a loss of power */
+                    used -= delta.given != 0;
+                    kibi_delta_begin(&delta, base, base_bytes, new_bytes, block_bytes, done);
+                }
             }
         }
+        used -= status == KIBI_OK && delta.given != 0;
         const int32_t told = status != KIBI_OK ? (int32_t)status : done == new_bytes && used == payload_bytes ? 0 : 1;
         fwrite(&told, sizeof told, 1, stdout);
         if (told == 0) {

@@ -76,11 +76,13 @@ static KIBI_NOINLINE int read_number(kibi_delta *d, uint32_t set, uint32_t first
         }
         uint8_t *const its = counts[pair];
         while (d->range < LEAST_RANGE) {
-            if (d->from == d->end) {
+            const uint32_t given = d->given;
+            if (given == 0) {
                 return 0;
             }
             d->range <<= 8;
-            d->code = d->code << 8 | *d->from++;
+            d->code = d->code << 8 | (given & 0xFFu);
+            d->given = 0;
         }
         const uint32_t bound = d->range / ((uint32_t)its[0] + its[1]) * its[0], bit = d->code >= bound;
         if (bit != 0) {
@@ -146,7 +148,7 @@ static KIBI_NOINLINE int make_element(kibi_delta *d)
     const uint32_t width = kind <= BYTES ? 1u : kind == HALVES ? 2u : 4u;
     uint32_t element = 0;
     if (kind != RAW) {
-        if (d->base_bytes < width || d->place > d->base_bytes - width) {
+        if (d->place >= d->base_bytes) { /* words are there or not, as both are multiples of 4 where a word begins */
             return -1;
         }
         for (uint32_t k = width; k-- != 0;) {
@@ -176,30 +178,22 @@ static KIBI_NOINLINE int make_element(kibi_delta *d)
     return 1;
 }
 
-kibi_status kibi_delta_make(kibi_delta *delta, const uint8_t **payload, uint32_t *payload_bytes, uint8_t **made, uint32_t *made_bytes)
+int kibi_delta_next(kibi_delta *delta)
 {
-    uint8_t *to = *made;
-    uint8_t *const end = to + *made_bytes;
     int goes_on = 1;
-    delta->from = *payload;
-    delta->end = *payload + *payload_bytes;
-    while (goes_on > 0 && to != end && delta->made != delta->new_bytes) {
-        if (delta->ready == 0) {
-            goes_on = delta->words == 0 || delta->kinds_left != 0 ? read_command(delta) : make_element(delta);
-        } else {
-            *to++ = (uint8_t)delta->element;
-            delta->element >>= 8;
-            delta->ready = (uint8_t)(delta->ready - 1u);
-            if ((++delta->made & 3u) == 0) {
-                end_word(delta);
-            }
-        }
+    while (delta->ready == 0 && goes_on > 0) {
+        goes_on = delta->words == 0 || delta->kinds_left != 0 ? read_command(delta) : make_element(delta);
     }
-    *payload_bytes = (uint32_t)(delta->end - delta->from);
-    *payload = delta->from;
-    *made_bytes = (uint32_t)(end - to);
-    *made = to;
-    return goes_on < 0 ? KIBI_ERROR_PACKAGE : KIBI_OK;
+    if (goes_on <= 0) {
+        return goes_on - 1;
+    }
+    const uint32_t element = delta->element;
+    delta->element = element >> 8;
+    delta->ready = (uint8_t)(delta->ready - 1u);
+    if ((++delta->made & 3u) == 0) {
+        end_word(delta);
+    }
+    return (int)(element & 0xFFu);
 }
 
 #if defined(__clang__)

@@ -279,7 +279,6 @@ static KIBI_NOINLINE kibi_status start(kibi_update *update, const kibi_file_pack
     update->within = (package->block_bytes - 1u) | (store->sector_bytes - 1u);
     update->until = update->wanted + package->payload_bytes;
     update->wanted = record->next;
-    update->room = store->program_bytes;
 #if KIBI_UPDATE_DELTA
     update->is_delta = package->kind;
     kibi_delta_begin(&update->of.delta, store->mapped[record->active], record->files[ACTIVE].bytes, package->file_bytes,
@@ -313,39 +312,46 @@ static KIBI_NOINLINE kibi_status program_unit(kibi_update *update)
     const kibi_store *const store = newest->store;
     const uint32_t made = newest->record.made, to = store->slot[newest->record.active ^ 1u] + made;
     const kibi_status status = put(store, to, &update->unit, store->program_bytes);
-    update->room = store->program_bytes;
+    update->filled = 0;
     newest->record.made = made + store->program_bytes;
     newest->record.next = update->wanted;
     return status == KIBI_OK && (newest->record.made & update->within) == 0 ? write_record(newest) : status;
 }
 
 /* Takes a byte of the payload: makes bytes of the new file from it, and programs them. */
-static kibi_status take_payload(kibi_update *update, const uint8_t *from)
+static kibi_status take_payload(kibi_update *update, uint32_t given)
 {
-    const uint32_t after = update->wanted + 1u, unit_bytes = update->newest.store->program_bytes;
-    uint32_t count = 1;
-    kibi_status status = after <= update->until ? KIBI_OK : KIBI_ERROR_PACKAGE;
-    while (status == KIBI_OK && update->newest.record.made < update->newest.record.files[OTHER].bytes) {
-        uint8_t *to = update->unit.bytes + (unit_bytes - update->room);
+    const uint32_t file_bytes = update->newest.record.files[OTHER].bytes;
+    const uint32_t before = update->wanted;
+    kibi_status status = before < update->until ? KIBI_OK : KIBI_ERROR_PACKAGE;
+    uint32_t left = given | 256u;
+#if KIBI_UPDATE_DELTA
+    update->of.delta.given = left;
+#endif
+    while (status == KIBI_OK && update->newest.record.made < file_bytes) {
+        int byte;
 #if KIBI_UPDATE_DELTA
         if (update->is_delta) {
-            status = kibi_delta_make(&update->of.delta, &from, &count, &to, &update->room);
+            byte = kibi_delta_next(&update->of.delta);
+            left = update->of.delta.given;
         } else
 #endif
         {
-            *to = *from;
-            update->room -= count;
-            count = 0;
+            byte = left != 0 ? (int)given : KIBI_DELTA_WAITS;
+            left = 0;
         }
-        update->wanted = after - count;
-        if (status == KIBI_OK) {
-            if (update->room != 0 && update->newest.record.made + unit_bytes - update->room != update->newest.record.files[OTHER].bytes) {
-                break;
-            }
+        update->wanted = before + (left == 0);
+        if (byte < 0) {
+            return byte == KIBI_DELTA_WAITS ? KIBI_OK : KIBI_ERROR_PACKAGE;
+        }
+        const uint32_t filled = update->filled + 1u;
+        update->unit.bytes[filled - 1u] = (uint8_t)byte;
+        update->filled = filled;
+        if (filled == update->newest.store->program_bytes || update->newest.record.made + filled == file_bytes) {
             status = program_unit(update);
         }
     }
-    return status == KIBI_OK && count != 0 ? KIBI_ERROR_PACKAGE : status; /* bytes that lead nowhere */
+    return status == KIBI_OK && left != 0 ? KIBI_ERROR_PACKAGE : status; /* a byte that leads nowhere */
 }
 
 kibi_status kibi_update_write(kibi_update *update, uint32_t offset, const void *bytes, uint32_t count)
@@ -364,7 +370,7 @@ kibi_status kibi_update_write(kibi_update *update, uint32_t offset, const void *
     }
     for (; from != end; ++from) {
         if (offset++ == update->wanted) {
-            status = update->within == 0 ? take_head(update, *from) : take_payload(update, from);
+            status = update->within == 0 ? take_head(update, *from) : take_payload(update, *from);
             if (status != KIBI_OK) {
                 update->newest.store = NULL;
                 break;

@@ -104,7 +104,7 @@ typedef struct {
     uint32_t sum;     /* of the ids of kernels */
     uint32_t lacking; /* 1: the core lacks one of these kernels */
     uint32_t is_delta;
-    uint32_t room;    /* bytes of the unit that have not been made yet */
+    uint32_t filled;  /* bytes of the unit that have been made */
     kibi_newest newest; /* its store is NULL if no package is being received */
     union { /* at any time one of these */
         struct {

@@ -13,7 +13,7 @@ def decode(payload: bytes, old: bytes, new_bytes: int, block_bytes: int = 4096) 
 
     Args:
         payload: what `encode` made.
-        old: the older file.
+        old: the older file, of a multiple of 4 bytes.
         new_bytes: size of the new file, a multiple of 4.
         block_bytes: of the new file that each block of the payload makes, a multiple of 4.
 
@@ -77,7 +77,7 @@ class _Block:
     def _word(self, kind: Kind) -> None:
         width = _WIDTHS[kind]
         for _ in range(4 // width):
-            if kind is not Kind.RAW and self._place > len(self._old) - width:
+            if kind is not Kind.RAW and self._place >= len(self._old) // 4 * 4:
                 raise refused("it asks for bytes that the older file lacks")
             before = int.from_bytes(self._old[self._place : self._place + width], "little")
             self._made += (self._change(kind, before) % (1 << 8 * width)).to_bytes(width, "little")

@@ -29,7 +29,7 @@ def encode(old: bytes, new: bytes, block_bytes: int = 4096) -> bytes:
     """Returns a payload from which `decode` and a device make the new file.
 
     Args:
-        old: the older file.
+        old: the older file, of a multiple of 4 bytes.
         new: the new file, of a multiple of 4 bytes.
         block_bytes: of the new file that each block of the payload makes: a power of two, at least 256.
 
@@ -59,7 +59,7 @@ class _Block:
     """A block of the new file.
 
     Args:
-        old: the older file.
+        old: the older file, of a multiple of 4 bytes.
         part: the block.
         first: its place in the new file.
         places: which bytes of the older file it may be made from.
