@@ -41,7 +41,7 @@ def test_compile_shows_what_each_layer_saves(kibi: Kibi, dense: Path, tmp_path: 
     assert sum(layer["saved_bytes"] for layer in layers) == record["saved_bytes"] > record["decoder_bytes"]
     assert "as they are: an inference reads each weight 16 times" in done.out
     assert convolution["saved_bytes"] < 0
-    assert "because each time it would be decoded again. All codes of theirs would save nothing." in done.out
+    assert "because each time it would be decoded again. Coding all of them would save nothing." in done.out
     assert (
         f"save {record['saved_bytes']:,} bytes; the code that decodes them takes {record['decoder_bytes']}" in done.out
     )

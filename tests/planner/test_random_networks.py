@@ -65,6 +65,13 @@ def test_plan_by_row_is_right_deterministic_and_no_larger_than_by_tensor(net: Gr
     assert rows == plan(net, M4, granularity=Granularity.ROW)
 
 
+@pytest.mark.parametrize(("seed", "layers"), [(139, 7), (223, 7), (260, 2)])
+def test_whole_tensors_that_fit_as_well_are_placed_as_small_as_they_can_be(seed: int, layers: int) -> None:
+    """A search that ends where the plan by the tensor is no larger than the one by the row is not the end."""
+    net = random_network(Seeded(seed), layers, 9, scratch=(0, 0, 8, 20))
+    assert plan(net, M4, granularity=Granularity.ROW).arena_bytes == plan(net, M4).arena_bytes
+
+
 @settings(max_examples=15)
 @given(_networks())
 def test_plan_by_row_of_streamed_inputs_is_right(net: Graph) -> None:

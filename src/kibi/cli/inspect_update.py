@@ -104,6 +104,7 @@ def _show_plan_file(console: "Console", record: Record) -> None:
             *((f"input {number}", _port(port)) for number, port in enumerate(record["inputs"])),
             *((f"output {number}", _port(port)) for number, port in enumerate(record["outputs"])),
             *([("inputs", "arrive row by row")] if record["streams"] else []),
+            *([("fences", f"{record['fences']}: weights may be written while it runs")] if record["fences"] else []),
             *_needs(record),
             *(("buffer", f"{byte_text(each)}, which you own") for each in record["external_bytes"]),
         ],

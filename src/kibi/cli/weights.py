@@ -129,7 +129,7 @@ def _read_again(coded: "CodedWeights") -> str:
     would = f"would save {saved:,} of {raw:,} bytes, {saved / raw:.1%}" if saved > 0 else "would save nothing"
     return (
         "Layers that read each weight several times are not coded, because each time it would be decoded again. "
-        f"All codes of theirs {would}."
+        f"Coding all of them {would}."
     )
 
 

@@ -270,6 +270,8 @@ class _Asked:
                 return fitting
         by_row = plan_by_row(self.graph, self.target, orders=orders, effort=orders.effort)
         by_tensor = self._by_tensor(orders, by_row.arena_bytes)
+        if by_tensor.arena_bytes <= by_row.arena_bytes and not by_tensor.proven_optimal:
+            by_tensor = self._by_tensor(orders)  # the search ended where it fitted
         best = by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
         return replace(best, least_bytes=min(by_row.least_bytes, by_tensor.least_bytes))
 

@@ -60,8 +60,12 @@ def check_slow(weights: ReadWeights | None, bandwidth: int | None, *, is_alone: 
         PlanError: one is given without the other, the bandwidth is none, or something is given that does not go with them.
     """
     if (weights is None) != (bandwidth is None):
-        given, missing = ("--bandwidth", "--weights") if weights is None else ("--weights read:NAME", "--bandwidth")
-        raise PlanError(f"{given} says too little alone. Add {missing}, or leave it out.")
+        what = (
+            "a bandwidth is for weights in slow memory. Add --weights read:NAME"
+            if weights is None
+            else "the plan depends on how fast weights are read. Add --bandwidth with the bytes in a second"
+        )
+        raise PlanError(f"{what}, or leave it out.")
     if bandwidth is not None and bandwidth < 1:
         raise PlanError(f"{bandwidth} bytes in a second are no bandwidth. Give a number from 1 on.")
     if weights is not None and not is_alone:
