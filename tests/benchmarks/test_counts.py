@@ -36,6 +36,7 @@ def test_models_take_no_more_than_recorded() -> None:
 
 
 @zoo.requires_zoo
+@pytest.mark.slow
 def test_coded_weights_take_no_more_than_recorded() -> None:
     """The same of models without and with coded weights, which the documents show."""
     _check("weights of ")

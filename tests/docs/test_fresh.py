@@ -17,6 +17,23 @@ _WITH_BLOCKS = [
 ]
 
 
+_FURTHER = (
+    "c-by-hand",
+    "custom-operators",
+    "emulator",
+    "kernels",
+    "lossless-passes",
+    "memory-by-the-row",
+    "offline-plans",
+    "regions",
+)
+"""Pages whose blocks `make check-all` alone runs."""
+_CASES = [
+    pytest.param(path, id=label(path), marks=[pytest.mark.slow] if path.stem in _FURTHER else [])
+    for path in _WITH_BLOCKS
+]
+
+
 def _check(*files: str) -> None:
     command = [sys.executable, "docs/generate.py", "--check", *files]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -30,7 +47,7 @@ def test_generated_pages_and_pictures_are_fresh() -> None:
     _check(*_WITHOUT_BLOCKS, *(label(path) for path in sorted((DOCS / "images").glob("*.svg"))))
 
 
-@pytest.mark.parametrize("path", _WITH_BLOCKS, ids=label)
+@pytest.mark.parametrize("path", _CASES)
 def test_document_blocks_run_and_print_what_it_says(path: Path) -> None:
     """The code blocks of a document run from top to bottom, and print the output that follows them."""
     _check(label(path))

@@ -118,7 +118,7 @@ def test_operator_file_equals_tflm(name: str) -> None:
 
 def test_operator_files_in_host_c_equal_tflm(tmp_path: Path) -> None:
     """One program of files that load: the first of the seeded runs, twice from the start, has TFLM's digests."""
-    names = [name for name in _FILES[:: amount(4, 1)] if _loaded(zoo.operator_files()[name].path) is not None]
+    names = [name for name in _FILES[:: amount(6, 1)] if _loaded(zoo.operator_files()[name].path) is not None]
     graphs = [_graph(zoo.operator_files()[name].path) for name in names]
     plans = [plan(graph, target("host")) for graph in graphs]
     batch = Batch(graphs, plans, tmp_path, compiler="zig", level="0")

@@ -37,7 +37,7 @@ from tests.support.tflite_builder import ModelBuilder
 from tests.toolchain.tools import check_gcc
 
 _WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
-_NETWORKS = amount(6, 24)
+_NETWORKS = amount(4, 24)
 _SHARE_OPTIMIZED = amount(6, 2)
 """Of the models, each one after so many is compiled with optimization, too."""
 _STATUSES = (-1, -1, -2, -3, -1, -4, 0)
@@ -46,7 +46,7 @@ _STATUSES = (-1, -1, -2, -3, -1, -4, 0)
 
 def _cases() -> list[Case]:
     """More models of the operators that have more to go wrong; each operator's seeds are its own."""
-    counts = {name: amount(4, 16) if name in _WINDOWS else amount(2, 4) for name in operators()}
+    counts = {name: amount(3, 16) if name in _WINDOWS else amount(1, 4) for name in operators()}
     seeds = [(name, 1000 * place + k) for place, (name, count) in enumerate(counts.items()) for k in range(count)]
     return [
         *(OPERATOR_MODELS[name](Seeded(seed)) for name, seed in seeds),

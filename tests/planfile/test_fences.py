@@ -104,7 +104,7 @@ def test_no_write_makes_a_file_that_open_would_refuse(
     """Whoever made the file: open takes none that has anything which it looks at where weights are written."""
     _, file = planned_file(graph)
     random, opened, refused, taken = np.random.default_rng(4), 0, 0, 0
-    for _ in range(amount(200, 3000)):
+    for _ in range(amount(100, 3000)):
         hostile = PlanFile(made(file, random))
         try:
             model = CModel(hostile, weights=True)
