@@ -403,7 +403,7 @@ def _layers_table(counts: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def recorded_weights() -> str:
-    """Returns the table of models without and with coded weights, from the record; a sentence if there is none."""
+    """Returns the table of models without and with coded weights, from the record; without a record, a sentence that says so."""
     counts = json.loads(_COUNTS.read_text(encoding="utf-8"))["counts"] if _COUNTS.is_file() else {}
     models = sorted(name for name in counts if name.startswith(_WEIGHTS_OF))
     if not models:

@@ -73,7 +73,7 @@ def _cases(rng: np.random.Generator) -> tuple[Case, Case]:
 def test_drawn_layer_gives_the_general_bytes(
     name: str, compiler: str, level: str, sets: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """Whatever the shape and the weights, it writes the same, and reads nothing behind the stream, which ends its memory."""
+    """Whatever the shape and the weights, it writes the same, and reads nothing after the stream, where its memory ends."""
     coded = KernelOnCore(_KERNEL, sets, tmp_path / "coded", name=name, compiler=compiler, level=level)
     plain = KernelOnCore(_GENERAL, PORTABLE, tmp_path / "plain")
     rng = np.random.default_rng(0)

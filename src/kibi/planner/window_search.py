@@ -89,8 +89,8 @@ class WindowSearch:
     def best(self, limit_bytes: int | None = None) -> SlowWeights:
         """Returns the windows with the fewest bytes fetched whose order needs at most so many bytes.
 
-        Without a limit, those with the smallest peak for which weights are fetched again only as far as that adds a tenth to the
-        time of an inference. Where the limit cannot be met, those with the smallest peak that is found.
+        Without a limit, those with the smallest peak among those whose repeated fetches add at most a tenth to the time of an
+        inference. Where the limit cannot be met, those with the smallest peak that is found.
         """
         found = [self._divided(limit_bytes, is_again=False)]
         if not self.is_whole and not self._meets(found[0], limit_bytes):

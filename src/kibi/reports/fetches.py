@@ -14,7 +14,7 @@ def fetches_of(planned: PlannedModel) -> Fetches | None:
 
 
 def fetches_record(planned: PlannedModel) -> dict[str, Any]:
-    """The same for JSON, as `fetches`: bytes, calls, the share of all weights, milliseconds; nothing where there is none."""
+    """The same for JSON, as `fetches`: bytes, calls, the share of all weights, milliseconds; empty without slow memory."""
     found = fetches_of(planned)
     if found is None:
         return {}

@@ -68,8 +68,8 @@ def _bits(values: NDArray[np.int64], coding: np.int64) -> NDArray[np.uint8]:
     """The bits of a channel's codes; values and coding are places in the tables."""
     patterns, lengths = (table[coding, values] for table in _tables())
     ends = np.cumsum(lengths)
-    behind = np.repeat(ends, lengths) - 1 - np.arange(ends[-1])
-    bits: NDArray[np.int64] = np.repeat(patterns, lengths) >> behind & 1
+    places = np.repeat(ends, lengths) - 1 - np.arange(ends[-1])
+    bits: NDArray[np.int64] = np.repeat(patterns, lengths) >> places & 1
     return bits.astype(np.uint8)
 
 

@@ -48,7 +48,7 @@ class CodedLayer:
     Attributes:
         node: its place in the planned graph.
         label: how reports name it.
-        decoder: C name of the kernel that can decode its weights; empty if there is none.
+        decoder: C name of the kernel that can decode its weights; empty if no kernel can.
         reads: how often an inference reads each weight.
         raw_bytes: of the parameters and constants that its kernel reads else; where no kernel decodes them, of the weights alone.
         coded_bytes: of the same with coded weights.

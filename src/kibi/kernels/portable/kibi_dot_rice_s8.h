@@ -16,8 +16,8 @@ typedef struct {
     uint32_t k;              /* bits of a code after its first one, 0 ... 7 */
 } kibi_rice_codes;
 
-/* start plus the products of `count` elements, at least one, with what the next codes stand for: the multiple of 2**k that the
- * zeros name, plus the k bits with the one before them. Modulo 2**32. Moves `from` behind these codes. */
+/* Returns start plus the sum of `count` products, at least one, modulo 2**32: each element times the value of the next code. The value is
+ * the multiple of 2**k that the number of zeros selects, plus the last k + 1 bits of the code. Moves `from` to the code after them. */
 uint32_t kibi_dot_rice_s8(uint32_t start, const int8_t *x, int32_t count, kibi_rice_codes *from);
 
 #endif

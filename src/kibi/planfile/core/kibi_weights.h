@@ -18,7 +18,7 @@ extern "C" {
  * were written, and reads bytes after they were written, of this call or of several, it ends with KIBI_DIRTY in place of KIBI_OK:
  * the outputs are there, but belong to neither the old weights nor the new ones.
  *
- * KIBI_ERROR_ACCESS: the file has no fences, the bytes are not all behind them, or there are none; nothing is written. Any bytes may be
+ * KIBI_ERROR_ACCESS: the file has no fences, no fence lists some of the bytes, or `count` is 0; nothing is written. Any bytes may be
  * written there: a file that kibi_model_open has taken cannot lead a kernel out of its memory, whichever they are. The file's
  * SHA-256 stays that of the old bytes. */
 kibi_status kibi_weights_write(kibi_model *model, uint32_t offset, void *bytes, uint32_t count, uint32_t *until);

@@ -1,7 +1,5 @@
 """Numbers as bits of a range coder whose probabilities follow from the bits before."""
 
-from itertools import repeat
-
 from kibi.errors import PackageError
 from kibi.update.delta.form import (
     CLASSES,
@@ -57,9 +55,8 @@ class Encoder(_Counts):
             kind: its class.
         """
         first, size = of * PAIRS, (value + 1).bit_length() - 1
-        pairs = [first + kind, *range(first + CLASSES, first + CLASSES + SIZES)]
-        for place, bit in enumerate([*repeat(1, size), *([0] if size < MOST_SIZE else [])]):
-            self._bit(pairs[min(place, SIZES)], bit)
+        for place in range(min(size + 1, MOST_SIZE)):
+            self._bit(first + (CLASSES + min(place, SIZES) - 1 if place else kind), int(place < size))
         for digit in range(size - 1, -1, -1):
             self._bit(first + CLASSES + SIZES + min(digit, DIGITS - 1), value + 1 >> digit & 1)
 
