@@ -274,7 +274,7 @@ CODEGEN = (
     Mutation(
         "codegen.weights-are-read-from-the-start-of-the-file",
         "codegen/fetch_c.py",
-        "offset=StoredWeights.of(b).offsets[number],",
+        "offset=b.stored_weights.offsets[number],",
         "offset=0,",
         "Each window is filled with the first layer's weights.",
         ("tests/codegen/test_slow_weights.py", "-k", "orders_of_all_kinds"),

@@ -12,6 +12,7 @@ from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.codegen.extras import NO_EXTRAS, Extras
 from kibi.codegen.provenance import digest
 from kibi.codegen.schedule import Form, Schedule, schedule_of
+from kibi.codegen.stored_weights import StoredWeights
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph, KernelCall, NodeView, RowAccess, Tensor, early_exits
 from kibi.kernels.headers import check_header
@@ -189,10 +190,15 @@ class EmitContext:
         """True if a node may end an inference: it waits for others, a loop reaches a limit, or weights are missing."""
         return bool(self.early_exits or self.graph.loops) or self.fetches
 
-    @property
+    @cached_property
     def fetches(self) -> bool:
         """True if weights are fetched from slow memory."""
         return any(node.op.fetches for node in self.graph.nodes)
+
+    @cached_property
+    def stored_weights(self) -> StoredWeights:
+        """The weights for slow memory; empty where they are constants."""
+        return StoredWeights.of(self.graph)
 
     @property
     def streams(self) -> bool:

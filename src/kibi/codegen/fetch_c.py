@@ -1,8 +1,6 @@
 """C text of weights in slow memory: the function that fetches them, and parameters that lead into their window."""
 
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kibi.codegen.c_text import indentation
 from kibi.codegen.emit_context import EmitContext
@@ -12,41 +10,9 @@ from kibi.codegen.rows_c import row_pointer
 from kibi.codegen.schedule import Takes
 from kibi.ir import Tensor
 from kibi.kernels.params import Field, struct_name
-from kibi.ops.control.fetch_weights import FetchWeights
 from kibi.planner.slow_weights import Fetches
 from kibi.planner.windows import Packed
 from kibi.text.c import CCode, code, comment, hexadecimal, identifier, lines, type_name, word
-
-
-@dataclass(frozen=True, slots=True)
-class StoredWeights:
-    """The weights of a model as they are in slow memory.
-
-    Attributes:
-        content: all bytes; equal windows are there once.
-        offsets: where the content of each FETCH_WEIGHTS node begins, by the node's number.
-    """
-
-    content: bytes
-    offsets: dict[int, int]
-
-    @staticmethod
-    def of(b: EmitContext) -> "StoredWeights":
-        """The weights of a model; nothing where they are constants."""
-        content, known, offsets = bytearray(), dict[bytes, int](), {}
-        for number, window in _windows(b):
-            if window not in known:
-                known[window] = len(content)
-                content += window
-            offsets[number] = known[window]
-        return StoredWeights(bytes(content), offsets)
-
-
-def _windows(b: EmitContext) -> Iterator[tuple[int, bytes]]:
-    """The content of each FETCH_WEIGHTS node, by the node's number."""
-    for number, node in enumerate(b.graph.nodes):
-        if isinstance(node.op, FetchWeights):
-            yield number, node.op.content
 
 
 def declarations(b: EmitContext) -> CCode:
@@ -54,7 +20,7 @@ def declarations(b: EmitContext) -> CCode:
     slow = b.plan.slow_weights
     if slow is None or not b.fetches:
         return code("")
-    stored, fetches = StoredWeights.of(b).content, Fetches.of(b.graph, slow)
+    stored, fetches = b.stored_weights.content, Fetches.of(b.graph, slow)
     about = (
         f"Yours: copies bytes of {b.prefix.text}_weights.bin, which you keep in slow memory, to an address in the arena, a "
         "multiple of 4, and returns 0 when they are there. Offset and number are multiples of 4. Anything but 0 ends the "
@@ -87,7 +53,7 @@ def function(b: EmitContext, number: int, about: CCode) -> CCode:
         "*status = (int32_t)$function($window, ${offset}u, ${bytes}u);\n",
         function=word(_function(b)),
         window=row_pointer(b, view.output, step),
-        offset=StoredWeights.of(b).offsets[number],
+        offset=b.stored_weights.offsets[number],
         bytes=view.output.type.row_bytes,
     )
     body = code(

@@ -10,7 +10,6 @@ from kibi.codegen import lives_c, memory_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.extras import NO_EXTRAS, Extras
-from kibi.codegen.fetch_c import StoredWeights
 from kibi.codegen.joint_c import joint_header, least_lead
 from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.project import cmake_lists, example_main
@@ -207,7 +206,7 @@ def generate(
     weights = FileName(f"{bindings[0].prefix.text}_weights.bin") if bindings[0].fetches else None
     files.add(FileName("CMakeLists.txt"), cmake_lists(library.text, sources, files.cmake_first_lines, weights))
     files.add(FileName("LICENSE"), license_text())
-    data = {FileName(f"{b.prefix.text}_weights.bin"): StoredWeights.of(b).content for b in bindings if b.fetches}
+    data = {FileName(f"{b.prefix.text}_weights.bin"): b.stored_weights.content for b in bindings if b.fetches}
     digests = {name.path: file_digest(text.text) for name, text in files.texts.items()}
     digests |= {name.path: file_digest(content) for name, content in data.items()}
     for b in bindings:
@@ -311,7 +310,7 @@ def _compiled(b: EmitContext) -> CompiledModel:
         extras=b.extras,
         arena_bytes=sum(b.lead_bytes + size for size in memory_c.region_sizes(b)),
         lead_bytes=b.lead_bytes,
-        weights=StoredWeights.of(b).content,
+        weights=b.stored_weights.content,
     )
 
 
