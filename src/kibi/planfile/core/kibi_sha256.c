@@ -20,44 +20,48 @@ static uint32_t rotated(uint32_t x, unsigned count)
     return x >> count | x << (32u - count);
 }
 
-/* A number of a file as the hash takes it: the first byte is the highest. */
-static uint32_t turned(uint32_t word)
+const uint32_t kibi_sha256_first[8] = {0x6A09E667u, 0xBB67AE85u, 0x3C6EF372u, 0xA54FF53Au,
+                                       0x510E527Fu, 0x9B05688Cu, 0x1F83D9ABu, 0x5BE0CD19u};
+
+KIBI_NOINLINE void kibi_sha256_block(uint32_t work[KIBI_SHA256_WORK])
 {
-    return word << 24 | (word << 8 & 0xFF0000u) | (word >> 8 & 0xFF00u) | word >> 24;
+    uint32_t *const s = work + 8; /* then 16 words of the message, twice: so the last ones are always one after another */
+    memcpy(s, work, 8u * sizeof s[0]);
+    for (uint32_t t = 0; t < 64u; ++t) {
+        uint32_t *const w = s + t % 16u, word = w[24]; /* w[8] is the 16th word before this one, w[24] this one */
+        if (t >= 16u) {
+            const uint32_t a = w[9], b = w[22];
+            word = w[8] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[17] + (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
+        }
+        w[8] = w[24] = word;
+        const uint32_t first_sum = s[7] + (rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25)) +
+                                   ((s[4] & (s[5] ^ s[6])) ^ s[6]) + constants[t] + word;
+        const uint32_t second_sum = (rotated(s[0], 2) ^ rotated(s[0], 13) ^ rotated(s[0], 22)) +
+                                    ((s[0] & (s[1] ^ s[2])) ^ (s[1] & s[2]));
+        memmove(&s[1], &s[0], 7u * sizeof s[0]);
+        s[4] += first_sum;
+        s[0] = first_sum + second_sum;
+    }
+    for (uint32_t k = 0; k < 8u; ++k) {
+        work[k] += s[k];
+    }
 }
 
 int kibi_sha256_is(const uint32_t digest[8], const uint32_t *data, uint32_t words, uint32_t work[KIBI_SHA256_WORK])
 {
-    uint32_t state[8] = {0x6A09E667u, 0xBB67AE85u, 0x3C6EF372u, 0xA54FF53Au,
-                         0x510E527Fu, 0x9B05688Cu, 0x1F83D9ABu, 0x5BE0CD19u};
     const uint32_t last = (words + 2u) | 15u; /* the words that are hashed end with the number of bits, below 2^32 */
-    uint32_t *const s = work; /* then 16 words of the message, twice: so the last ones are always one after another */
-    for (uint32_t first = 0; first < last; first += 16u) {
-        memcpy(s, state, sizeof state);
-        for (uint32_t t = 0; t < 64u; ++t) {
-            uint32_t *const w = work + t % 16u, word; /* w[8] is the 16th word before this one, w[24] this one */
-            if (t < 16u) {
-                const uint32_t k = first + t;
-                word = k < words ? turned(data[k]) : k == words ? 0x80000000u : k == last ? words << 5 : 0u;
-            } else {
-                const uint32_t a = w[9], b = w[22];
-                word = w[8] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[17] + (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
-            }
-            w[8] = w[24] = word;
-            const uint32_t first_sum = s[7] + (rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25)) +
-                                       ((s[4] & (s[5] ^ s[6])) ^ s[6]) + constants[t] + word;
-            const uint32_t second_sum = (rotated(s[0], 2) ^ rotated(s[0], 13) ^ rotated(s[0], 22)) +
-                                        ((s[0] & (s[1] ^ s[2])) ^ (s[1] & s[2]));
-            memmove(&s[1], &s[0], 7u * sizeof s[0]);
-            s[4] += first_sum;
-            s[0] = first_sum + second_sum;
-        }
-        for (uint32_t k = 0; k < 8u; ++k) {
-            state[k] += s[k];
+    memcpy(work, kibi_sha256_first, sizeof kibi_sha256_first);
+    for (uint32_t k = 0; k <= last; ++k) {
+        work[32u + k % 16u] = k < words    ? kibi_sha256_turned(data[k])
+                                    : k == words ? 0x80000000u
+                                    : k == last  ? words << 5
+                                                 : 0u;
+        if (k % 16u == 15u) {
+            kibi_sha256_block(work);
         }
     }
     for (uint32_t k = 0; k < 8u; ++k) {
-        if (state[k] != turned(digest[k])) {
+        if (work[k] != kibi_sha256_turned(digest[k])) {
             return 0;
         }
     }
