@@ -9,7 +9,7 @@ from kibi.targets import Target
 from kibi.targets import target as target_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kibi.planfile.reader import PlanFile
     from kibi.update.keys import PrivateKey
@@ -98,12 +98,14 @@ def sign_update(
     model: str | None = None,
     counter: int | None = None,
     target: str | Target | None = None,
+    in_place: int | None = None,
     passphrase: str | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> "Package":
     """Makes a signed package that takes devices from one plan file to another: a delta, or the whole new file if that is smaller.
 
     What packages are given for `old` and `new` must be whole, and signed by this key. They say model, target and counter.
+    Devices that apply updates in place take no whole file over another one: for them the package is always a delta.
 
     Args:
         old: the plan file that devices have, or its package: a path, bytes, or the object.
@@ -113,6 +115,8 @@ def sign_update(
         counter: of the new version; None: that of the package `new`, or 1 more than that of the package `old`.
         target: the processor that the plan files are for; None: that of the packages, or of the layout beside the new file, or
             Cortex-M4.
+        in_place: the bytes that the flash of the devices erases at once, a power of two from 256 on, if they apply the update in
+            the place of the old file; None: they have two slots, and take the other packages, too.
         passphrase: of the key's file; None: it is not encrypted.
         path: where to write the package; None: it is only returned.
 
@@ -123,17 +127,13 @@ def sign_update(
         PlanError: a plan file does not exist, is damaged or of another version.
         PackageError: a package is damaged or a delta, or packages are for different models or targets.
         SignatureError: a package is not signed by this key.
-        InputError: there is no such key, neither packages nor arguments say model and counter, they contradict each other, or the
-            counter is not above that of `old`.
+        InputError: there is no such key, neither packages nor arguments say model and counter, they contradict each other, the
+            counter is not above that of `old`, or no flash has sectors of `in_place` bytes.
         TargetError: no such target.
         OutputError: the package cannot be written.
         ToolchainError: the library of the extra `kibi[update]` is missing.
     """
-    from kibi.planfile.package_records import BLOCK_BYTES  # noqa: PLC0415
-    from kibi.update.delta import encode  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
-    from kibi.update.package import Package  # noqa: PLC0415
-
-    write = _writer(path)
+    write, blocks = _writer(path), _block_bytes(in_place)
     private = _private_key(key, passphrase)
     (base, before), (file, after) = (_given(each, private, what) for each, what in ((old, "old"), (new, "new")))
     said = [each for each in (before, after) if each is not None]
@@ -146,13 +146,7 @@ def sign_update(
         ),
         "counter": _next_counter(before, after, counter),
     }
-    payload: bytes = encode(base.data, file.data, BLOCK_BYTES)
-    if len(payload) < len(file.data):
-        made = Package.delta(base, file, payload, **numbers)
-        if made.apply(base).data != file.data:
-            raise InternalError("a delta does not make the plan file that it was made of")
-    else:
-        made = Package.whole(file, **numbers)
+    made = _delta(base, file, numbers, blocks, in_place=in_place is not None)
     signed = made.signed(private)
     write(signed)
     return signed
@@ -182,6 +176,51 @@ def read_package(source: str | os.PathLike[str] | bytes) -> "Package":
         return Package.parse(data)
     except PackageError as error:
         raise PackageError(f"{path}: {error}") from None
+
+
+def _block_bytes(in_place: int | None) -> int:
+    """Returns the bytes of the blocks of a delta.
+
+    Args:
+        in_place: the bytes of a sector, which no block may exceed; None: there are two slots.
+
+    Raises:
+        InputError: no sectors have so many bytes.
+    """
+    from kibi.planfile.package_records import BLOCK_BYTES, LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES  # noqa: PLC0415
+
+    if in_place is None:
+        return BLOCK_BYTES
+    if in_place < LEAST_BLOCK_BYTES or in_place.bit_count() != 1:
+        raise InputError(
+            f"sectors of {in_place} bytes: give the bytes that the devices' flash erases at once, a power of two from "
+            f"{LEAST_BLOCK_BYTES} on."
+        )
+    return min(in_place, MOST_BLOCK_BYTES)
+
+
+def _delta(
+    base: "PlanFile", file: "PlanFile", numbers: "Mapping[str, int]", block_bytes: int, *, in_place: bool
+) -> "Package":
+    """Returns an unsigned package that makes a plan file from another one; or the whole file if that is smaller, and there is room.
+
+    Args:
+        base: the plan file that devices have.
+        file: the one that they get.
+        numbers: `model`, `counter` and `target`.
+        block_bytes: of a block of the delta.
+        in_place: True if there is no room for the whole file, and the delta is applied in place.
+    """
+    from kibi.update.delta import encode  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
+    from kibi.update.package import Package  # noqa: PLC0415
+
+    payload: bytes = encode(base.data, file.data, block_bytes, in_place=in_place)
+    if len(payload) >= len(file.data) and not in_place:
+        return Package.whole(file, **numbers)
+    made = Package.delta(base, file, payload, **numbers, block_bytes=block_bytes, in_place=in_place)
+    if made.apply(base).data != file.data:
+        raise InternalError("a delta does not make the plan file that it was made of")
+    return made
 
 
 def _writer(path: str | os.PathLike[str] | None) -> "Callable[[Package], None]":

@@ -103,7 +103,7 @@ def test_update_counts_on_from_the_package(kibi: Kibi, folder: Path) -> None:
 
 def test_update_that_saves_nothing_says_so(kibi: Kibi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the package has the whole file."""
-    monkeypatch.setattr(sys.modules["kibi.update.delta"], "encode", lambda *given: given[1])
+    monkeypatch.setattr(sys.modules["kibi.update.delta"], "encode", lambda *given, **_: given[1])
     words = ("--key", "release.pem", "--model", "m", "--counter", "5", "--target", "cortex-m7", "-o", "a.kibid")
     done = kibi("update", "old.kibi", "new.kibi", *words)
     assert "so the package has the whole file" in done.out

@@ -86,8 +86,8 @@ UPDATE: tuple[Mutation, ...] = (
     Mutation(
         "update.delta-reads-after-the-older-file",
         "update/delta/decoding.py",
-        "if kind is not Kind.RAW and self._place >= len(self._old) // 4 * 4:",
-        "if kind is not Kind.RAW and self._place > len(self._old) // 4 * 4:",
+        "if kind is not Kind.RAW and not self._least <= self._place < len(self._old) // 4 * 4:",
+        "if kind is not Kind.RAW and not self._least <= self._place <= len(self._old) // 4 * 4:",
         "A word is made from bytes that the older file lacks.",
         ("tests/update/test_delta.py", "-k", "cannot_be"),
     ),

@@ -29,14 +29,14 @@ def install_codec(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kibi.update.delta", module)
 
 
-def _encode(old: bytes, new: bytes, block_bytes: int = 4096) -> bytes:
-    del block_bytes
+def _encode(old: bytes, new: bytes, block_bytes: int = 4096, *, in_place: bool = False) -> bytes:
+    del block_bytes, in_place
     coder = zlib.compressobj(9, zdict=old)
     return coder.compress(new) + coder.flush()
 
 
-def _decode(payload: bytes, old: bytes, new_bytes: int, block_bytes: int = 4096) -> bytes:
-    del block_bytes
+def _decode(payload: bytes, old: bytes, new_bytes: int, block_bytes: int = 4096, *, in_place: bool = False) -> bytes:
+    del block_bytes, in_place
     decoder = zlib.decompressobj(zdict=old)
     try:
         made = decoder.decompress(payload, new_bytes + 1)

@@ -141,7 +141,7 @@ def test_cut_or_longer_package_is_refused() -> None:
         ({"version": 0}, "of format 0"),
         ({"version": 2}, "of format 2"),
         ({"required": 1}, "with features 0x1"),
-        ({"kind": 2}, "a payload of kind 2"),
+        ({"kind": 3}, "a payload of kind 3"),
         ({"signature": 2}, "a signature of kind 2"),
         ({"signature": 0}, "has a signature, and says that it has none"),
         ({"kernel_count": 0}, "it was cut|after its end"),
@@ -169,6 +169,7 @@ def test_cut_or_longer_package_is_refused() -> None:
         ({"block_bytes": 1 << 17}, "blocks of 131072 bytes"),
         ({"kind": 1}, "is for a plan file of 0 bytes"),
         ({"kind": 1, "base_bytes": 97}, "is for a plan file of 97 bytes"),
+        ({"kind": 2}, "is for a plan file of 0 bytes"),
     ],
 )
 def test_record_that_no_device_takes_is_refused(values: dict[str, Any], text: str) -> None:

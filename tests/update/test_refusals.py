@@ -54,7 +54,7 @@ def test_right_package_is_installed(base: PlanFile | None) -> None:
         ({"magic": 0}, _PACKAGE),
         ({"version": 2}, _PACKAGE),
         ({"required": 1}, _PACKAGE),
-        ({"kind": 2}, _PACKAGE),
+        ({"kind": 3}, _PACKAGE),
         ({"block_bytes": 0}, _PACKAGE),
         ({"block_bytes": 300}, _PACKAGE),
         ({"block_bytes": 128}, _PACKAGE),

@@ -124,7 +124,7 @@ def test_update_takes_the_counter_of_the_new_package(monkeypatch: pytest.MonkeyP
 def test_update_that_saves_nothing_has_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that has another file than `old` can take it, too."""
     install_codec(monkeypatch)
-    monkeypatch.setattr(sys.modules["kibi.update.delta"], "encode", lambda *given: given[1])
+    monkeypatch.setattr(sys.modules["kibi.update.delta"], "encode", lambda *given, **_: given[1])
     made = kibi.sign_update(_OLD, _NEW, _KEY, model="m", counter=1)
     assert made.kind is Payload.WHOLE
     assert (made.base_bytes, made.payload) == (0, _NEW.data)
@@ -133,7 +133,7 @@ def test_update_that_saves_nothing_has_the_whole_file(monkeypatch: pytest.Monkey
 def test_delta_that_makes_another_file_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is signed was applied before."""
     broken = ModuleType("kibi.update.delta")
-    vars(broken).update(encode=lambda *_: b"delta", decode=lambda *_: _OLD.data)
+    vars(broken).update(encode=lambda *_, **__: b"delta", decode=lambda *_, **__: _OLD.data)
     monkeypatch.setitem(sys.modules, "kibi.update.delta", broken)
     with pytest.raises((InternalError, PackageError)):
         kibi.sign_update(_OLD, _NEW, _KEY, model="m", counter=1)

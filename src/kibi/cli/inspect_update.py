@@ -77,7 +77,7 @@ def show_package(console: "Console", record: Record, *, is_ours: bool = False) -
         is_ours: True if it was signed just now, so that nobody needs to verify it.
     """
     brings, replaces = record["brings"], record["replaces"]
-    what = "delta" if replaces else "whole plan file"
+    what = "whole plan file" if not replaces else "delta, may be applied in place" if record["in_place"] else "delta"
     facts(
         console,
         [

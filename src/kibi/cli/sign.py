@@ -97,6 +97,15 @@ def update(
             show_default=False,
         ),
     ] = None,
+    in_place: Annotated[
+        int | None,
+        typer.Option(
+            "--in-place",
+            metavar="SECTOR_BYTES",
+            help="Devices have no second slot, and flash that erases so many bytes at once.",
+            show_default=False,
+        ),
+    ] = None,
     path: _PackagePath,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
@@ -104,14 +113,23 @@ def update(
     """Write a signed package that takes devices from one plan file to another.
 
     It has what differs, or the whole new file where that is smaller. Packages that are given as OLD and NEW must be
-    whole, and signed by this key.
+    whole, and signed by this key. With --in-place the package always has what differs, and devices may apply it in the
+    place of the old file.
     """
     import kibi  # noqa: PLC0415
 
     secret = passphrase_in(passphrase_file)
     with working("comparing"):
         package = kibi.sign_update(
-            old, new, key, model=model, counter=counter, target=target, passphrase=secret, path=path
+            old,
+            new,
+            key,
+            model=model,
+            counter=counter,
+            target=target,
+            in_place=in_place,
+            passphrase=secret,
+            path=path,
         )
     _report(package, path, as_json=as_json)
     if as_json:

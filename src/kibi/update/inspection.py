@@ -82,9 +82,10 @@ def package_record(package: Package, key: PublicKey | None = None) -> dict[str, 
     """
     if key is not None:
         package.verify(key)
-    is_delta = package.kind is Payload.DELTA
+    is_delta = package.kind is not Payload.WHOLE
     return {
         "kind": "delta" if is_delta else "package",
+        "in_place": package.kind is Payload.IN_PLACE,
         "bytes": package.size_bytes,
         "model_id": package.model,
         "model": _name_in(package),

@@ -13,6 +13,8 @@ from typing import Any
 from kibi.errors import InputError, PackageError, PlanError, SignatureError
 from kibi.planfile.package_records import (
     BLOCK_BYTES,
+    LEAST_BLOCK_BYTES,
+    MOST_BLOCK_BYTES,
     PACKAGE,
     PACKAGE_MAGIC,
     PACKAGE_VERSION,
@@ -35,7 +37,6 @@ NO_DIGEST = bytes(DIGEST_BYTES)
 NO_SIGNATURE = bytes(SIGNATURE_BYTES)
 """What a package has in place of a signature, if it has none."""
 _LEAST_FILE_BYTES = HEADER.size_bytes + DIGEST_BYTES
-_LEAST_BLOCK, _MOST_BLOCK = 256, 65536
 _MOST_ALIGNMENT = 64
 _MOST_MEMORY = (1 << 31) - 1
 _STATE_ALIGNMENT = 8
@@ -120,22 +121,25 @@ class Package:
         counter: int,
         target: int,
         block_bytes: int = BLOCK_BYTES,
+        in_place: bool = False,
     ) -> "Package":
         """Returns an unsigned package whose payload makes a plan file from an older one.
 
         Args:
             old: the plan file that the device has.
             new: the plan file that it gets.
-            payload: what `kibi.update.delta.encode` made of both, with the same `block_bytes`.
+            payload: what `kibi.update.delta.encode` made of both, with the same `block_bytes` and `in_place`.
             model: the FNV-1a hash of the model's name.
             counter: of the version.
             target: the FNV-1a hash of the target's name.
             block_bytes: of the new plan file that each block of the payload makes.
+            in_place: True if the payload may be applied in the place of the older file.
 
         Raises:
             PackageError: a number has no room in its field.
         """
-        return _of(new, Payload.DELTA, payload, old, (model, counter, target, block_bytes))
+        kind = Payload.IN_PLACE if in_place else Payload.DELTA
+        return _of(new, kind, payload, old, (model, counter, target, block_bytes))
 
     @staticmethod
     def parse(data: bytes) -> "Package":
@@ -243,7 +247,8 @@ class Package:
         from kibi.update.delta import decode  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - deltas alone
 
         try:
-            made = PlanFile(decode(self.payload, base.data, self.file_bytes, self.block_bytes))
+            in_place = self.kind is Payload.IN_PLACE
+            made = PlanFile(decode(self.payload, base.data, self.file_bytes, self.block_bytes, in_place=in_place))
             problem = next(self._differences(made), None)
         except (InputError, PlanError) as error:
             raise PackageError(f"the payload of the package makes no plan file: {error}") from None
@@ -272,15 +277,15 @@ class Package:
             yield "has ids of kernels that do not ascend"
         if self.file_version != VERSION:
             yield f"brings a plan file of format {self.file_version}; this is {VERSION}"
-        if not _is_power_of_two(self.block_bytes, _LEAST_BLOCK, _MOST_BLOCK):
-            yield f"has blocks of {self.block_bytes} bytes, no power of two from {_LEAST_BLOCK} to {_MOST_BLOCK}"
+        if not _is_power_of_two(self.block_bytes, LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES):
+            yield f"has blocks of {self.block_bytes} bytes, no power of two from {LEAST_BLOCK_BYTES} to {MOST_BLOCK_BYTES}"
         if not _is_power_of_two(self.arena_alignment, 1, _MOST_ALIGNMENT):
             yield f"needs an arena with the alignment {self.arena_alignment}, no power of two from 1 to {_MOST_ALIGNMENT}"
         if self.arena_bytes > _MOST_MEMORY or self.state_bytes > _MOST_MEMORY or self.state_bytes % _STATE_ALIGNMENT:
             yield f"needs {self.arena_bytes} bytes of arena and {self.state_bytes} of variables, which cannot be"
         if not _is_file_size(self.file_bytes):
             yield f"brings a plan file of {self.file_bytes} bytes, which cannot be"
-        yield from self._problems_of_delta() if self.kind is Payload.DELTA else self._problems_of_whole()
+        yield from self._problems_of_whole() if self.kind is Payload.WHOLE else self._problems_of_delta()
 
     def _problems_of_delta(self) -> Iterator[str]:
         if not _is_file_size(self.base_bytes):

@@ -8,7 +8,7 @@ _WORD = 1 << 32
 _WIDTHS = {Kind.SAME: 4, Kind.BYTES: 1, Kind.HALVES: 2, Kind.WORDS: 4, Kind.SUMS: 4, Kind.RAW: 1}
 
 
-def decode(payload: bytes, old: bytes, new_bytes: int, block_bytes: int = 4096) -> bytes:
+def decode(payload: bytes, old: bytes, new_bytes: int, block_bytes: int = 4096, *, in_place: bool = False) -> bytes:
     """Returns the new file.
 
     Args:
@@ -16,13 +16,15 @@ def decode(payload: bytes, old: bytes, new_bytes: int, block_bytes: int = 4096) 
         old: the older file, of a multiple of 4 bytes.
         new_bytes: size of the new file, a multiple of 4.
         block_bytes: of the new file that each block of the payload makes, a multiple of 4.
+        in_place: True if each block takes the place of bytes of the older file, which later blocks lack then.
 
     Raises:
         PackageError: the payload was cut or changed, has bytes after its end, or asks for bytes that the older file lacks.
     """
     made, used = bytearray(), 0
     while len(made) < new_bytes:
-        block = _Block(payload, used, old, len(made), min(block_bytes, new_bytes - len(made)))
+        first = len(made)
+        block = _Block(payload, used, old, first, min(block_bytes, new_bytes - first), first if in_place else 0)
         made += block.decoded()
         used = block.used
     if used != len(payload):
@@ -38,11 +40,12 @@ class _Block:
         used: bytes of the payload before the block.
         first: its place in the new file.
         size: bytes that it makes.
+        least: the first byte of the older file that is still there.
     """
 
-    def __init__(self, payload: bytes, used: int, old: bytes, first: int, size: int) -> None:
+    def __init__(self, payload: bytes, used: int, old: bytes, first: int, size: int, least: int) -> None:
         self._from = Decoder(payload, used)
-        self._old, self._place, self._size = old, first, size
+        self._old, self._place, self._size, self._least = old, first, size, least
         self._made = bytearray()
         self._shift = self._unit = 0
 
@@ -77,7 +80,7 @@ class _Block:
     def _word(self, kind: Kind) -> None:
         width = _WIDTHS[kind]
         for _ in range(4 // width):
-            if kind is not Kind.RAW and self._place >= len(self._old) // 4 * 4:
+            if kind is not Kind.RAW and not self._least <= self._place < len(self._old) // 4 * 4:
                 raise refused("it asks for bytes that the older file lacks")
             before = int.from_bytes(self._old[self._place : self._place + width], "little")
             self._made += (self._change(kind, before) % (1 << 8 * width)).to_bytes(width, "little")

@@ -25,13 +25,15 @@ _NEVER = 1e6
 _SUMS = (Way.SUMS, Way.OTHER_SUMS)
 
 
-def encode(old: bytes, new: bytes, block_bytes: int = 4096) -> bytes:
+def encode(old: bytes, new: bytes, block_bytes: int = 4096, *, in_place: bool = False) -> bytes:
     """Returns a payload from which `decode` and a device make the new file.
 
     Args:
         old: the older file, of a multiple of 4 bytes.
         new: the new file, of a multiple of 4 bytes.
         block_bytes: of the new file that each block of the payload makes: a power of two, at least 256.
+        in_place: True if no block may use bytes of the older file before its own first byte, so that blocks which are made one
+            after another can have their places in that file.
 
     Raises:
         ValueError: the new file has another number of bytes.
@@ -40,7 +42,7 @@ def encode(old: bytes, new: bytes, block_bytes: int = 4096) -> bytes:
         raise ValueError(f"the new file has {len(new)} bytes: only files of a multiple of 4 bytes have deltas")
     if not new:
         return b""
-    places = Places(old)
+    places = Places(old, in_place=in_place)
     blocks = [_Block(old, new[first : first + block_bytes], first, places) for first in range(0, len(new), block_bytes)]
     costs = Costs(())
     patterns: list[list[Pattern]] = []
@@ -70,9 +72,10 @@ class _Block:
         base = np.zeros(count, np.uint8)
         is_there: Flags = np.zeros(count // 4, np.bool_)
         distances = np.zeros(count // 4, np.int64)
+        least, most = places.of_block(first)
         for distance, begin, end in places.stretches(part, first):
-            low = min(max(begin, -first - distance), end)
-            high = max(min(end, len(old) // 4 * 4 - first - distance), low)
+            low = min(max(begin, least - first - distance), end)
+            high = max(min(end, most - first - distance), low)
             base[low:high] = before[first + distance + low : first + distance + high]
             is_there[low // 4 : high // 4] = True
             distances[begin // 4 : end // 4] = distance

@@ -19,13 +19,27 @@ Bytes = NDArray[np.uint8]
 
 
 class Places:
-    """Where bytes are in the older file."""
+    """Where bytes are in the older file.
 
-    def __init__(self, old: bytes) -> None:
-        self._old = np.frombuffer(old, np.uint8)
-        self._first: dict[bytes, int] = {}
-        for place in range(0, len(old) - _MATCH + 1, 4):
-            self._first.setdefault(old[place : place + _MATCH], place)
+    Args:
+        old: that file.
+        in_place: True if a block may be made from none before its own first byte.
+    """
+
+    def __init__(self, old: bytes, *, in_place: bool = False) -> None:
+        self._old, self._in_place = np.frombuffer(old, np.uint8), in_place
+        self._found: dict[bytes, int] = {}
+        places = range(0, len(old) - _MATCH + 1, 4)
+        for place in places if in_place else reversed(places):  # of several, the last one is kept, or the first one
+            self._found[old[place : place + _MATCH]] = place
+
+    def of_block(self, first: int) -> tuple[int, int]:
+        """The first byte of the older file that a block may be made from, and the end of all.
+
+        Args:
+            first: the place of the block in the new file.
+        """
+        return first if self._in_place else 0, len(self._old) // 4 * 4
 
     def stretches(self, part: bytes, first: int) -> Iterator[tuple[int, int, int]]:
         """Yields parts of a block, each with the distance to the bytes of the older file that differ least from it.
@@ -39,7 +53,7 @@ class Places:
         """
         distances = self._distances(part, first)
         pieces = -(-len(part) // _PIECE)
-        bits = np.array([self._piece_bits(np.frombuffer(part, np.uint8), first + each, pieces) for each in distances])
+        bits = np.array([self._piece_bits(np.frombuffer(part, np.uint8), first, each, pieces) for each in distances])
         path = _cheapest(bits) if len(distances) > 1 else [0] * pieces
         begin = 0
         for piece in range(1, pieces + 1):
@@ -51,15 +65,16 @@ class Places:
         """How far the bytes may have moved, first: not at all."""
         votes: Counter[int] = Counter()
         for place in range(0, len(part) - _MATCH + 1, 4):
-            found = self._first.get(part[place : place + _MATCH])
+            found = self._found.get(part[place : place + _MATCH])
             if found is not None:
                 votes[found - first - place] += 1
         return list(dict.fromkeys([0, *(distance for distance, _ in votes.most_common(_PLACES))]))
 
-    def _piece_bits(self, part: Bytes, at: int, pieces: int) -> NDArray[np.float64]:
-        """About what each piece of a block takes, if it is made from bytes of the older file from a place on."""
-        bits = np.full(pieces * _PIECE, 8.0)
-        low, high = max(0, -at), min(len(part), len(self._old) - at)
+    def _piece_bits(self, part: Bytes, first: int, distance: int, pieces: int) -> NDArray[np.float64]:
+        """About what each piece of a block takes, if it is made from bytes of the older file at a distance."""
+        bits, at = np.full(pieces * _PIECE, 8.0), first + distance
+        least, end = self.of_block(first)
+        low, high = max(0, least - at), min(len(part), end - at)
         if low < high:
             change = part[low:high].astype(np.int16) - self._old[at + low : at + high]
             far = np.minimum(abs(change), 256 - abs(change))
