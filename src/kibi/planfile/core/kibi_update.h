@@ -55,6 +55,7 @@ typedef struct {
     uint32_t target_count;       /* of targets */
     uint32_t starts;              /* so often a new model is started before it must be confirmed, 1 ... 254; 0: it need not be */
     uint32_t takes_unsigned;      /* 1: where verify is NULL, packages of anybody are taken; 0: none is */
+    uint32_t staging_bytes;       /* see kibi_update_in_place.h, for which alone it is not 0 */
 } kibi_store;
 
 /* Which model to open. */
@@ -81,7 +82,9 @@ typedef struct {
     uint32_t made;     /* so many bytes of its file are in the slot */
     uint32_t next;     /* the offset in the package of the byte that comes after those that made them */
     kibi_slot_file files[2]; /* of the active slot, and of the other one */
-    uint8_t rest[(KIBI_UPDATE_UNIT > 128u ? KIBI_UPDATE_UNIT : 128u) - 108u]; /* it takes 128 bytes, or 256 */
+    uint32_t block_bytes;    /* in place: of the package that is being applied; 0: none is */
+    uint32_t in_scratch;     /* in place: 1: the sector that comes next is made, and in the scratch sector */
+    uint8_t rest[(KIBI_UPDATE_UNIT > 128u ? KIBI_UPDATE_UNIT : 128u) - 116u]; /* it takes 128 bytes, or 256 */
     uint32_t crc; /* of all bytes above */
 } kibi_journal;
 
@@ -99,7 +102,7 @@ typedef struct {
         uint32_t id; /* of a kernel, as it arrives */
     } unit;
     uint32_t wanted;  /* the offset in the package of the next byte */
-    uint32_t until;   /* where its payload ends */
+    uint32_t until;   /* where its payload ends; in place, while a delta is decoded: bytes of its payload */
     uint32_t within;  /* the bits of offsets within a sector and a block; 0: the head is not complete yet */
     uint32_t sum;     /* of the ids of kernels */
     uint32_t lacking; /* 1: the core lacks one of these kernels */
