@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/kibi_crc32.h"
+#include "kibi_update_in_place.h"
 
 static const uint32_t targets[2] = {0x0u, TARGET};
 
@@ -101,7 +102,7 @@ static void *memory_of(size_t bytes, int value)
     return found;
 }
 
-/* A device whose flash is erased: slot, journal, slot. */
+/* A device whose flash is erased: slot, journal, and another slot, or a staging area with a scratch sector. */
 void device_make(device *d)
 {
     settings *const s = &d->chosen;
@@ -116,8 +117,9 @@ void device_make(device *d)
     s->every = read_number();
     s->stride = read_number();
     s->trust = read_number();
+    s->staging_bytes = read_number();
     flash *const f = &d->flash;
-    f->size = 2u * s->slot_bytes + s->journal_bytes;
+    f->size = s->slot_bytes + s->journal_bytes + (s->staging_bytes != 0 ? s->staging_bytes + s->sector_bytes : s->slot_bytes);
     f->sector_bytes = s->sector_bytes;
     f->unit_bytes = s->unit_bytes;
     f->has_ecc = s->has_ecc;
@@ -150,6 +152,7 @@ void device_make(device *d)
     store->program_bytes = s->unit_bytes;
     store->arena_bytes = ARENA_BYTES;
     store->starts = s->starts;
+    store->staging_bytes = s->staging_bytes;
     d->random = s->seed;
 }
 
@@ -175,44 +178,64 @@ void image_load(device *d, const image *from)
     d->flash.left = FLASH_NEVER;
 }
 
-static int is_incomplete(const kibi_update *update)
+/* The functions of updates, with two slots or in place. */
+typedef struct {
+    kibi_status (*boot)(const kibi_store *store, kibi_boot *boot);
+    kibi_status (*begin)(kibi_update *update, const kibi_store *store);
+    kibi_status (*write)(kibi_update *update, uint32_t offset, const void *bytes, uint32_t count);
+    uint32_t (*wanted)(const kibi_update *update);
+    kibi_status (*finish)(kibi_update *update);
+} functions;
+
+static const functions *functions_of(const device *d)
 {
-    return update->within == 0 || update->newest.record.made < update->newest.record.files[1].bytes;
+    static const functions two_slots = {kibi_update_boot, kibi_update_begin, kibi_update_write, kibi_update_wanted, kibi_update_finish};
+    static const functions in_place = {kibi_in_place_boot, kibi_in_place_begin, kibi_in_place_write, kibi_in_place_wanted,
+                                       kibi_in_place_finish};
+    return d->chosen.staging_bytes != 0 ? &in_place : &two_slots;
+}
+
+static int is_incomplete(const device *d, const kibi_update *update)
+{
+    return update->within == 0 || (d->chosen.staging_bytes != 0
+                                       ? update->wanted < update->until
+                                       : update->newest.record.made < update->newest.record.files[1].bytes);
 }
 
 kibi_status receive(device *d, const blob *package)
 {
     static kibi_update update; /* static: a sanitizer need not know that its stack frame is left by a jump */
+    const functions *const call = functions_of(d);
     memset(&update, 0xA5, sizeof update);
-    kibi_status status = kibi_update_begin(&update, &d->store);
+    kibi_status status = call->begin(&update, &d->store);
     uint32_t at = 0;
     while (status == KIBI_OK && at < package->bytes) {
         uint32_t count = 1u + drawn(&d->random, drawn(&d->random, 8) == 0 ? 700u : 48u);
-        const uint32_t wanted = kibi_update_wanted(&update);
+        const uint32_t wanted = call->wanted(&update);
         if (drawn(&d->random, 2) == 0) { /* a sender that asks; others send all */
             at = wanted;
         } else if (drawn(&d->random, 16) == 0) { /* something is sent again */
             at -= at < 20u ? at : 20u;
         }
         if (drawn(&d->random, 16) == 0 && wanted < package->bytes) { /* something is lost */
-            check(kibi_update_write(&update, wanted + 1u, package->data, 1) == KIBI_ERROR_SEQUENCE, "a gap is noticed");
-            check(kibi_update_wanted(&update) == wanted, "a gap changes nothing");
+            check(call->write(&update, wanted + 1u, package->data, 1) == KIBI_ERROR_SEQUENCE, "a gap is noticed");
+            check(call->wanted(&update) == wanted, "a gap changes nothing");
         }
         count = count < package->bytes - at ? count : package->bytes - at;
-        status = kibi_update_write(&update, at, package->data + at, count);
+        status = call->write(&update, at, package->data + at, count);
         at += count;
-        if (status == KIBI_OK && is_incomplete(&update) && drawn(&d->random, 4) == 0) {
-            check(kibi_update_finish(&update) == KIBI_ERROR_PACKAGE, "an update that is not complete cannot be finished");
+        if (status == KIBI_OK && is_incomplete(d, &update) && drawn(&d->random, 4) == 0) {
+            check(call->finish(&update) == KIBI_ERROR_PACKAGE, "an update that is not complete cannot be finished");
         }
     }
-    return status == KIBI_OK ? kibi_update_finish(&update) : status;
+    return status == KIBI_OK ? call->finish(&update) : status;
 }
 
 int booted(device *d, const blob *files, unsigned count, kibi_boot *boot)
 {
     static uint64_t arena[ARENA_BYTES / 8];
     kibi_model model;
-    const kibi_status status = kibi_update_boot(&d->store, boot);
+    const kibi_status status = functions_of(d)->boot(&d->store, boot);
     if (status == KIBI_ERROR_NO_MODEL) {
         check(boot->file == NULL, "no model is given where there is none");
         return -1;

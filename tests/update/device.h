@@ -16,7 +16,7 @@ typedef struct {
 
 /* Sizes of the device, and what it gets: all of it comes through standard input, in this order. */
 typedef struct {
-    uint32_t sector_bytes, unit_bytes, slot_bytes, journal_bytes, has_ecc, starts, seed, every, stride, trust;
+    uint32_t sector_bytes, unit_bytes, slot_bytes, journal_bytes, has_ecc, starts, seed, every, stride, trust, staging_bytes;
 } settings;
 
 typedef struct {

@@ -47,6 +47,7 @@ class Sizes:
         every: the power is cut at each so many operations,
         stride: and a second time at each so many of what follows; 0: never.
         trust: 0 checks signatures; 1 takes packages of anybody; 2 takes none, as there is nothing to check signatures with.
+        staging_bytes: of the staging area of a device that applies updates in place; 0: there are two slots.
     """
 
     sector_bytes: int
@@ -59,12 +60,13 @@ class Sizes:
     every: int = 1
     stride: int = 0
     trust: int = 0
+    staging_bytes: int = 0
 
     @property
     def packed(self) -> bytes:
         """As the programs read them."""
         return struct.pack(
-            "<10I",
+            "<11I",
             self.sector_bytes,
             self.unit_bytes,
             self.slot_bytes,
@@ -75,6 +77,7 @@ class Sizes:
             self.every,
             self.stride,
             self.trust,
+            self.staging_bytes,
         )
 
 
@@ -89,15 +92,23 @@ def signature_of(record: bytes) -> bytes:
     return b"".join(struct.pack("<I", zlib.crc32(record, number)) for number in range(SIGNATURE_BYTES // 4))
 
 
-def record_of(file: PlanFile, counter: int, base: PlanFile | None = None, **changed: Any) -> dict[str, Any]:
+def _payload(file: PlanFile, base: PlanFile | None, in_place: int) -> bytes:
+    if base is None:
+        return file.data
+    return encode(base.data, file.data, in_place or BLOCK_BYTES, in_place=in_place > 0)
+
+
+def _record_of(
+    file: PlanFile, counter: int, base: PlanFile | None, in_place: int, payload_bytes: int
+) -> dict[str, Any]:
     """The values of a package's record: of the whole file, or of what makes it from another one."""
     ids = struct.pack(f"<{len(file.kernel_ids)}I", *file.kernel_ids)
-    payload = file.data if base is None else encode(base.data, file.data, BLOCK_BYTES)
+    kind = Payload.WHOLE if base is None else Payload.IN_PLACE if in_place else Payload.DELTA
     return {
         "magic": PACKAGE_MAGIC,
         "version": PACKAGE_VERSION,
         "required": 0,
-        "kind": int(Payload.WHOLE if base is None else Payload.DELTA),
+        "kind": int(kind),
         "signature": int(Signature.ED25519),
         "kernel_count": len(file.kernel_ids),
         "model": MODEL,
@@ -109,21 +120,37 @@ def record_of(file: PlanFile, counter: int, base: PlanFile | None = None, **chan
         "state_bytes": file.state_bytes,
         "file_bytes": len(file.data),
         "base_bytes": 0 if base is None else len(base.data),
-        "payload_bytes": len(payload),
-        "block_bytes": BLOCK_BYTES,
+        "payload_bytes": payload_bytes,
+        "block_bytes": in_place or BLOCK_BYTES,
         "kernel_sum": zlib.crc32(ids),
         "base_digest": bytes(DIGEST_BYTES) if base is None else base.data[-DIGEST_BYTES:],
         "digest": file.data[-DIGEST_BYTES:],
-        **changed,
     }
 
 
 def package_of(
-    file: PlanFile, counter: int, base: PlanFile | None = None, *, seal: bytes | None = None, **changed: Any
+    file: PlanFile,
+    counter: int,
+    base: PlanFile | None = None,
+    *,
+    in_place: int = 0,
+    seal: bytes | None = None,
+    payload: bytes | None = None,
+    **changed: Any,
 ) -> bytes:
-    """A package: record, signature or another seal, ids of kernels, payload. Fields that are named have other values."""
-    record = PACKAGE.packed(**record_of(file, counter, base, **changed))
-    payload = file.data if base is None else encode(base.data, file.data, BLOCK_BYTES)
+    """A package: record, signature or another seal, ids of kernels, payload or another one. Fields that are named have other values.
+
+    Args:
+        file: the new plan file.
+        counter: of its version.
+        base: the older plan file; None: the package has the whole new one.
+        in_place: bytes of the blocks of a delta that may be applied in place; 0: it may not.
+        seal: in place of the signature.
+        payload: in place of what makes the new file.
+        changed: other values of fields.
+    """
+    payload = _payload(file, base, in_place) if payload is None else payload
+    record = PACKAGE.packed(**{**_record_of(file, counter, base, in_place, len(payload)), **changed})
     ids = struct.pack(f"<{len(file.kernel_ids)}I", *file.kernel_ids)
     return record + (signature_of(record) if seal is None else seal) + ids + payload
 
@@ -147,12 +174,12 @@ def program_of(name: str, kernels: Sequence[str], *, sanitize: bool = True, unit
     sources = {path.name: path for path in written_core(kernels, target("host"), folder)}
     header = folder / "kibi_update.h"
     header.write_text(header.read_text().replace("#define KIBI_UPDATE_UNIT 16u", f"#define KIBI_UPDATE_UNIT {unit}u"))
-    for file in ("flash.h", "flash.c", "device.h", "device.c", name):
+    shared = ["flash.h", "flash.c", "device.h", "device.c", *(["campaign.h", "campaign.c"] if "cuts" in name else [])]
+    for file in (*shared, name):
         (folder / file).write_text(
             "#define _POSIX_C_SOURCE 200809L\n" * file.endswith(".c") + (_HERE / file).read_text()
         )
-    for file in ("flash.c", "device.c", name):
-        sources[file] = folder / file
+    sources |= {file: folder / file for file in (*shared, name) if file.endswith(".c")}
     return build_program(
         list(sources.values()), compiler="gcc", level="1" if sanitize else "2", includes=[folder], sanitize=sanitize
     )
