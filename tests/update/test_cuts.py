@@ -25,11 +25,16 @@ _RECORD_BYTES = 128
 _OPTIONS = "abort_on_error=0:halt_on_error=1:detect_leaks=0"
 
 
-def _cut(program: Path, sizes: Sizes, pair: Pair, *, is_delta: bool) -> tuple[int, int, int, int, int]:
+def _cut(program: Path, sizes: Sizes, pair: Pair, *, is_delta: bool) -> tuple[int, ...]:
     """Cuts, second cuts, flips, operations, and the most erases of a sector in one update."""
     old, new = pair
+    return outcome_of(program, sizes, pair, package_of(old, 1), package_of(new, 2, old if is_delta else None))
+
+
+def outcome_of(program: Path, sizes: Sizes, pair: Pair, *packages: bytes) -> tuple[int, ...]:
+    """The five numbers that a program prints which cuts the power."""
+    old, new = pair
     assert old.data != new.data
-    packages = package_of(old, 1), package_of(new, 2, old if is_delta else None)
     given = sizes.packed + sent(old.data, new.data, *packages)
     done = subprocess.run(
         [str(program)], input=given, capture_output=True, check=False, timeout=3000, env={"ASAN_OPTIONS": _OPTIONS}
@@ -69,10 +74,10 @@ def test_cut_or_flip_leaves_the_old_or_the_new_model(name: str, every: int, is_d
 
 
 @cache
-def _program_of_all() -> Path:
-    """The program for all pairs, without sanitizers, as there is much to do."""
+def program_of_all(name: str) -> Path:
+    """A program for all pairs, without sanitizers, as there is much to do."""
     kernels = {kernel for pair in PAIRS.values() for file in pair() for kernel in file.kernels}
-    return program_of("cuts.c", tuple(sorted(kernels)), sanitize=False)
+    return program_of(name, tuple(sorted(kernels)), sanitize=False)
 
 
 @pytest.mark.slow
@@ -90,7 +95,7 @@ def test_every_cut_of_ten_pairs(name: str, geometry: str, record_property: Calla
         seed=1 + sorted(PAIRS).index(name),
         stride=131 if most < 4000 else most // 8,
     )
-    cuts, second_cuts, flips, _, _ = _cut(_program_of_all(), sizes, pair, is_delta=True)
+    cuts, second_cuts, flips, _, _ = _cut(program_of_all("cuts.c"), sizes, pair, is_delta=True)
     record_property("update", f"{name}, {geometry}: {cuts} cuts, {second_cuts} second cuts, {flips} flipped bits")
     assert cuts > sum(len(file.data) for file in pair) // chosen.unit_bytes
     assert min(second_cuts, flips) > 100

@@ -57,15 +57,21 @@ def _mutants(packages: tuple[bytes, ...], count: int, seed: int) -> Iterator[byt
 
 
 @pytest.mark.timeout(3000)
-def test_no_mutant_leads_to_anything_but_the_old_or_the_new_model() -> None:
-    """Under sanitizers, in chunks of any sizes: each mutant is refused with a status, or it is the new model after all."""
+@pytest.mark.parametrize("in_place", [False, True], ids=["two slots", "in place"])
+def test_no_mutant_leads_to_anything_but_the_old_or_the_new_model(*, in_place: bool) -> None:
+    """Under sanitizers, in chunks of any sizes: each mutant is refused with a status, or it is the new model after all.
+
+    In place, one that is refused has changed nothing in the slot.
+    """
     old, new = file_of(0), file_of(1)
-    good = package_of(new, 2), package_of(new, 2, old)
+    sizes, count = (replace(_SIZES, staging_bytes=1024), _MUTANTS // 2) if in_place else (_SIZES, _MUTANTS)
+    others = [package_of(new, 2, old, in_place=size) for size in (256, 1024)] if in_place else [package_of(new, 2)]
+    good = (package_of(new, 2, old), *others)
     program = program_of("mutants.c", tuple(sorted({*old.kernels, *new.kernels})))
     found: Counter[int] = Counter()
-    for first in range(0, _MUTANTS, _AT_ONCE):
-        made = [*good, *_mutants(good, min(_AT_ONCE, _MUTANTS - first), first)]
-        given = replace(_SIZES, seed=first + 1).packed + sent(old.data, new.data, package_of(old, 1), *made)
+    for first in range(0, count, _AT_ONCE):
+        made = [*good, *_mutants(good, min(_AT_ONCE, count - first), first)]
+        given = replace(sizes, seed=first + 1).packed + sent(old.data, new.data, package_of(old, 1), *made)
         done = subprocess.run(
             [str(program)], input=given, capture_output=True, check=False, timeout=550, env={"ASAN_OPTIONS": _OPTIONS}
         )
@@ -74,7 +80,7 @@ def test_no_mutant_leads_to_anything_but_the_old_or_the_new_model() -> None:
         assert sum(counts) == len(made)
         found += Counter({-number: count for number, count in enumerate(counts)})
     assert set(found) == {_OK, _PACKAGE, _SIGNATURE, *range(-23, -19), -17}
-    assert min(found.values()) > _MUTANTS // 1000, found
+    assert min(found.values()) > count // 1000, found
 
 
 def test_endless_stream_of_the_head_is_refused() -> None:

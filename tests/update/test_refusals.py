@@ -1,6 +1,7 @@
 """Each package that a device must not take ends with its status, and the old model stays."""
 
 import ctypes
+import hashlib
 import re
 import struct
 import subprocess
@@ -15,12 +16,15 @@ from kibi.emulator import Core
 from kibi.engines.core import written_core
 from kibi.engines.engine import STATUS
 from kibi.kernels import kernel_folder
+from kibi.errors import PackageError
 from kibi.planfile.core_c import CORE
 from kibi.planfile.core_library import ADAPTERS, core_files
 from kibi.planfile.core_library import Core as WrittenCore
+from kibi.planfile.package_records import Payload
 from kibi.planfile.reader import PlanFile
 from kibi.targets import target
 from kibi.toolchain import build_image, load_shared
+from kibi.update.delta import decode, encode
 from tests.docs.documents import DOCS
 from tests.toolchain.tools import check_cross
 from tests.update.packages import HEAD_BYTES, Sizes, file_of, package_of, program_of, sent
@@ -29,12 +33,14 @@ _SIZES = Sizes(1024, 8, 3072, 2048)
 _OK, _KERNEL, _PACKAGE, _SIGNATURE, _OTHER, _OLDER, _BASE, _SPACE = 0, -17, -18, -19, -20, -21, -22, -23
 _OPTIONS = "abort_on_error=0:halt_on_error=1:detect_leaks=0"
 _OLD, _NEW = file_of(0), file_of(1)
+_IN_PLACE = replace(_SIZES, staging_bytes=1024)
+_SECTOR = _SIZES.sector_bytes
 
 
-def _status(package: bytes, trust: int = 0) -> int:
+def _status(package: bytes, trust: int = 0, sizes: Sizes = _SIZES) -> int:
     """What a device with the old model, version 1, says to a package; the old model, or the new one, is active afterwards."""
     program = program_of("mutants.c", tuple(sorted({*_OLD.kernels, *_NEW.kernels})))
-    given = replace(_SIZES, trust=trust).packed + sent(_OLD.data, _NEW.data, package_of(_OLD, 1), package)
+    given = replace(sizes, trust=trust).packed + sent(_OLD.data, _NEW.data, package_of(_OLD, 1), package)
     done = subprocess.run(
         [str(program)], input=given, capture_output=True, check=False, timeout=60, env={"ASAN_OPTIONS": _OPTIONS}
     )
@@ -114,6 +120,60 @@ def test_kernel_that_the_core_lacks_is_refused() -> None:
         assert _status(bytes(package)) == status
 
 
+def _moved() -> tuple[bytes, dict[str, Any]]:
+    """A payload that makes a file whose second sector is the first one of the old file, and the fields of its package."""
+    data = _OLD.data[:_SECTOR] + _OLD.data[: len(_OLD.data) - _SECTOR - 32]
+    data += hashlib.sha256(data).digest()
+    fields = {"digest": data[-32:], "block_bytes": _SECTOR, "kind": Payload.IN_PLACE}
+    return encode(_OLD.data, data, _SECTOR), fields
+
+
+@pytest.mark.parametrize("block_bytes", [256, 1024])
+def test_delta_is_applied_in_place_or_into_the_other_slot(block_bytes: int) -> None:
+    """A device with two slots takes it as any other delta; one with a single slot takes it in blocks of a sector or smaller."""
+    package = package_of(_NEW, 2, _OLD, in_place=block_bytes)
+    assert _status(package, sizes=_IN_PLACE) == _OK
+    assert _status(package) == _OK
+
+
+def test_package_that_cannot_be_applied_in_place_is_refused() -> None:
+    """By its head: another kind of delta, larger blocks, no room for it or for a whole file, another base, an older version."""
+    payload = package_of(_NEW, 2, _OLD, in_place=1024)[HEAD_BYTES + 4 * len(_NEW.kernel_ids) :]
+    assert 16 < len(payload) < _SECTOR
+    for package, status in (
+        (package_of(_NEW, 2, _OLD), _PACKAGE),
+        (package_of(_NEW, 2, _OLD, in_place=2048), _PACKAGE),
+        (package_of(_NEW, 2, _OLD, in_place=1024, payload=payload + bytes(_SECTOR)), _SPACE),
+        (package_of(_NEW, 2), _SPACE),
+        (package_of(_NEW, 2, file_of(2), in_place=1024), _BASE),
+        (package_of(_NEW, 1, _OLD, in_place=1024), _OLDER),
+        (package_of(_NEW, 2, _OLD, in_place=1024, seal=bytes(64)), _SIGNATURE),
+    ):
+        assert _status(package, sizes=_IN_PLACE) == status
+
+
+def test_delta_that_would_break_the_slot_is_refused() -> None:
+    """Its payload needs what is overwritten by then, makes another file, or has bytes that are missing or too many: nothing changes."""
+    moved, fields = _moved()
+    right = package_of(_NEW, 2, _OLD, in_place=1024)
+    payload = right[HEAD_BYTES + 4 * len(_NEW.kernel_ids) :]
+    assert len(decode(moved, _OLD.data, len(_OLD.data), _SECTOR)) == len(_OLD.data)
+    with pytest.raises(PackageError, match="asks for bytes that the older file lacks"):
+        decode(moved, _OLD.data, len(_OLD.data), _SECTOR, in_place=True)
+    for package in (
+        package_of(_OLD, 2, _OLD, payload=moved, **fields),
+        package_of(_NEW, 2, _OLD, in_place=1024, payload=moved),
+        package_of(_NEW, 2, _OLD, in_place=1024, digest=bytes(32)),
+        package_of(_NEW, 2, _OLD, in_place=1024, payload=payload[:-1]),
+        package_of(_NEW, 2, _OLD, in_place=1024, payload=payload + b"\0"),
+        package_of(_NEW, 2, _OLD, in_place=1024, file_bytes=len(_NEW.data) - 4),
+        package_of(_NEW, 2, _OLD, in_place=1024, file_bytes=len(_NEW.data) + 4),
+        right + b"\0",
+        right[:-1],
+    ):
+        assert _status(package, sizes=_IN_PLACE) == _PACKAGE
+
+
 def test_cut_or_endless_stream_is_refused() -> None:
     """One byte less, and one more."""
     package = package_of(_NEW, 2)
@@ -136,9 +196,12 @@ def test_calls_without_memory_or_out_of_order_are_refused(tmp_path: Path) -> Non
     for name, rows in calls.items():
         for row in rows:
             assert getattr(library, f"kibi_update_{name}")(*row) == -1, name
-    assert library.kibi_update_write(update, 0, b"a", 1) == -4
-    assert library.kibi_update_finish(update) == -4
-    assert library.kibi_update_begin(update, store) == -10
+        for row in calls.get(name, []) if name not in {"confirm", "reject"} else []:
+            assert getattr(library, f"kibi_in_place_{name}")(*row) == -1, name
+    for way in ("update", "in_place"):
+        assert getattr(library, f"kibi_{way}_write")(update, 0, b"a", 1) == -4
+        assert getattr(library, f"kibi_{way}_finish")(update) == -4
+        assert getattr(library, f"kibi_{way}_begin")(update, store) == -10
 
 
 def test_statuses_of_updates_are_in_python_and_c() -> None:
