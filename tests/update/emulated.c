@@ -4,12 +4,18 @@
 
 #include "emulated.h"
 #include "kibi_kernels.h"
-#include "kibi_update.h"
+#include "kibi_update_in_place.h"
+
+#if STAGING_BYTES != 0
+#define UPDATE(name) kibi_in_place_##name
+#else
+#define UPDATE(name) kibi_update_##name
+#endif
 
 enum { SECTOR = 256, CHUNK = 61 };
 
 typedef struct {
-    uint8_t *flash; /* slot, journal, slot */
+    uint8_t *flash; /* slot, journal, and another slot or a staging area with a scratch sector */
     const uint8_t *package;
     uint32_t package_bytes;
     kibi_update *update;
@@ -65,14 +71,15 @@ static void describe(kibi_store *store, memory *m)
     store->arena_bytes = 1u << 16;
     store->model = MODEL;
     store->starts = 2;
+    store->staging_bytes = STAGING_BYTES;
 }
 
-/* Starts the model: the status of kibi_update_boot. */
+/* Starts the model: the status of that. */
 int32_t start(memory *m)
 {
     kibi_store store;
     describe(&store, m);
-    return kibi_update_boot(&store, m->boot);
+    return UPDATE(boot)(&store, m->boot);
 }
 
 /* Starts the model, which works where `works` is not 0, and takes the package if it is not the active model's. */
@@ -80,17 +87,20 @@ int32_t power_on(memory *m, uint32_t works, uint32_t counter)
 {
     kibi_store store;
     describe(&store, m);
-    kibi_status status = kibi_update_boot(&store, m->boot);
-    if (status == KIBI_OK && works != 0) {
+    kibi_status status = UPDATE(boot)(&store, m->boot);
+    if (status == KIBI_OK && works != 0 && STAGING_BYTES == 0) {
         status = kibi_update_confirm(&store);
     }
     if (m->boot->file != NULL && (m->boot->counter == counter || status != KIBI_OK)) {
         return status;
     }
-    status = kibi_update_begin(m->update, &store);
-    for (uint32_t at = 0; status == KIBI_OK && at < m->package_bytes; at = kibi_update_wanted(m->update)) {
+    status = UPDATE(begin)(m->update, &store);
+    for (uint32_t at = 0; status == KIBI_OK && at < m->package_bytes; at = UPDATE(wanted)(m->update)) {
         const uint32_t left = m->package_bytes - at;
-        status = kibi_update_write(m->update, at, m->package + at, left < CHUNK ? left : CHUNK);
+        status = UPDATE(write)(m->update, at, m->package + at, left < CHUNK ? left : CHUNK);
     }
-    return status == KIBI_OK ? kibi_update_finish(m->update) : status;
+    if (status == KIBI_OK) {
+        status = UPDATE(finish)(m->update);
+    }
+    return status == KIBI_OK && STAGING_BYTES != 0 ? UPDATE(boot)(&store, m->boot) : status; /* which applies it */
 }

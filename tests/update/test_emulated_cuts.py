@@ -20,7 +20,7 @@ from tests.support.amount import amount
 from tests.update.packages import MODEL, TARGET, package_of
 
 _CUTS = amount(40, 100_000)
-_SLOT_BYTES, _JOURNAL_BYTES = 2304, 512
+_SLOT_BYTES, _JOURNAL_BYTES, _STAGING_BYTES, _SECTOR_BYTES = 2304, 512, 768, 256
 _RAM_BYTES, _BOOT_BYTES = 512, 16
 _OK, _NO_MODEL = 0, -24
 _LIMIT = 10**8
@@ -34,22 +34,26 @@ def _file(seed: int) -> PlanFile:
 class _Device:
     """An emulated core, its flash, and the two versions of its model."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, *, in_place: bool = False) -> None:
         self.files = {1: _file(0), 2: _file(1)}
-        packages = {1: package_of(self.files[1], 1), 2: package_of(self.files[2], 2, self.files[1])}
+        blocks, staging = (_SECTOR_BYTES, _STAGING_BYTES) if in_place else (0, 0)
+        packages = {
+            1: package_of(self.files[1], 1),
+            2: package_of(self.files[2], 2, self.files[1], in_place=blocks),
+        }
         processor = target("cortex-m4")
         kernels = sorted({*self.files[1].kernels, *self.files[2].kernels})
         sources = written_core(kernels, processor, folder)
         (folder / "emulated.h").write_text(
             f"#define SLOT_BYTES {_SLOT_BYTES}u\n#define JOURNAL_BYTES {_JOURNAL_BYTES}u\n"
-            f"#define TARGET {TARGET}u\n#define MODEL {MODEL}u\n"
+            f"#define TARGET {TARGET}u\n#define MODEL {MODEL}u\n#define STAGING_BYTES {staging}u\n"
         )
         (folder / "emulated.c").write_text(Path(__file__).with_name("emulated.c").read_text())
         image = build_image(
             [*sources, folder / "emulated.c"], processor, entries=["start", "power_on"], level="s", includes=[folder]
         )
         self.core, self.random = Core(image, processor), np.random.default_rng(seed)
-        self._flash_bytes = 2 * _SLOT_BYTES + _JOURNAL_BYTES
+        self._flash_bytes = _SLOT_BYTES + _JOURNAL_BYTES + (staging + _SECTOR_BYTES if in_place else _SLOT_BYTES)
         self._flash = self.core.allocate("flash", self._flash_bytes, alignment=8)
         self._update = self.core.allocate("update", _RAM_BYTES, alignment=8)
         self._boot = self.core.allocate("boot", _BOOT_BYTES, alignment=4)
@@ -131,4 +135,38 @@ def test_loss_of_power_at_any_instruction_leaves_the_old_or_the_new_model(
     """A first model, its update by a delta, and the return to the old one when nobody confirms; up to four losses in each."""
     lost = _survived(_Device(tmp_path, 1), _CUTS)
     record_property("losses of power", lost)
+    assert min(lost.values()) > _CUTS // 10
+
+
+def _survived_in_place(device: _Device, cuts: int) -> dict[str, int]:
+    """Loses power so often, while a first model is installed, and while a delta takes its place."""
+    whole, lost = {}, {1: 0, 2: 0}
+    for counter in (1, 2):
+        done = device.power_on(counter)
+        assert done is not None
+        assert done[0] == _OK
+        whole[counter] = done[1]
+    while sum(lost.values()) < cuts:
+        device.erase()
+        for counter, before in ((1, {0, 1}), (2, {1, 2})):
+            for _ in range(int(device.random.integers(1, 5))):
+                limit = int(device.random.integers(1, whole[counter]))
+                if device.power_on(counter, limit) is None:
+                    lost[counter] += 1
+                    if device.random.integers(2):
+                        assert device.started() in before
+            done = device.power_on(counter)
+            assert done is not None
+            assert done[0] == _OK
+            assert device.started() == counter
+    return {"first model": lost[1], "update": lost[2]}
+
+
+@pytest.mark.timeout(36000)
+def test_loss_of_power_at_any_instruction_in_place_leaves_the_old_or_the_new_model(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """A first model, and its update in place; up to four losses in each, in the middle of what follows a loss, too."""
+    lost = _survived_in_place(_Device(tmp_path, 2, in_place=True), _CUTS // 2)
+    record_property("losses of power in place", lost)
     assert min(lost.values()) > _CUTS // 10
