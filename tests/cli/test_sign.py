@@ -110,6 +110,36 @@ def test_update_that_saves_nothing_says_so(kibi: Kibi, folder: Path, monkeypatch
     assert library.read_package(folder / "a.kibid").counter == 5
 
 
+def test_update_in_place_says_so(kibi: Kibi, folder: Path) -> None:
+    """In JSON, in the text, and when it is inspected; other packages do not."""
+    words = ("update", "old.kibip", "new.kibi", "--key", "release.pem", "-o", "delta.kibid")
+    made = kibi(*words, "--in-place", "1024", "--json").record
+    assert (made["kind"], made["in_place"], made["block_bytes"]) == ("delta", True, 1024)
+    assert library.read_package(folder / "delta.kibid").apply(small_file(1)).data == small_file(2).data
+    assert "delta.kibid: delta, may be applied in place, " in kibi("inspect", "delta.kibid").out
+    assert kibi(*words, "--json").record["in_place"] is False
+    assert "in place" not in kibi("inspect", "delta.kibid").out
+    assert kibi("inspect", "old.kibip", "--json").record["in_place"] is False
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "text"),
+    [
+        ("1000", 4, "sectors of 1000 bytes: give the bytes"),
+        ("0", 4, "a power of two from 256 on"),
+        ("-256", 4, "sectors of -256 bytes"),
+        ("4k", 2, "Invalid value for '--in-place'"),
+        ("", 2, "Invalid value for '--in-place'"),
+    ],
+)
+def test_sectors_that_cannot_be_end_in_an_error(kibi: Kibi, folder: Path, given: str, code: int, text: str) -> None:
+    """And nothing is written."""
+    done = kibi("update", "old.kibip", "new.kibi", "--key", "release.pem", "-o", "a.kibid", "--in-place", given)
+    assert (done.code, done.out) == (code, "")
+    assert text in " ".join(done.err.split())
+    assert not (folder / "a.kibid").exists()
+
+
 def test_inspect_shows_plan_files(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """Ends, memory and kernels, as text and as JSON."""
     kibi("compile", glyphs, "--format", "plan", "-o", tmp_path / "g.kibi")

@@ -1,5 +1,4 @@
-/* A device for measurements: one slot, a journal of two sectors, a staging area and a scratch sector; or two slots. Its functions use next to
- * no stack. */
+/* A device for measurements: a slot, a journal of two sectors, a staging area and a scratch sector. Its functions use next to no stack. */
 #include <string.h>
 
 #include "costs.h"
@@ -64,7 +63,7 @@ void prepare(memory *m, uint8_t *flash, uint32_t staging_bytes)
     store->model = MODEL;
 }
 
-/* Where the parts are, and sizeof(kibi_update). */
+/* Where the parts are. */
 uint32_t update_of(void)
 {
     return (uint32_t)offsetof(memory, update);
@@ -73,9 +72,4 @@ uint32_t update_of(void)
 uint32_t boot_of(void)
 {
     return (uint32_t)offsetof(memory, boot);
-}
-
-uint32_t ram_bytes(void)
-{
-    return (uint32_t)sizeof(kibi_update);
 }

@@ -1,6 +1,6 @@
-/* Cuts the power at every program and erase of a first installation and of an update in place, a second time in what follows, and flips bits
- * at rest. After each start the old or the new model is given, whole; or none, where flash has lost a bit that is nowhere else. Then a
- * whole package can be installed. */
+/* Cuts the power at every program and erase of a first installation and of an update in place, a second time in what follows, and flips
+ * bits at rest. After each start the old or the new model is given, whole; or none, where flash has lost a bit that is nowhere else.
+ * Then a whole package can be installed. */
 #include <string.h>
 
 #include "campaign.h"

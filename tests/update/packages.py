@@ -138,7 +138,7 @@ def package_of(
     payload: bytes | None = None,
     **changed: Any,
 ) -> bytes:
-    """A package: record, signature or another seal, ids of kernels, payload or another one. Fields that are named have other values.
+    """A package: record, signature, ids of kernels, payload.
 
     Args:
         file: the new plan file.

@@ -1,4 +1,4 @@
-"""Power is cut at every program and erase of an update in place, twice in a row; bits flip at rest: no other model is ever given."""
+"""Power is cut at every program and erase of an update in place, twice in a row; bits flip at rest: no other model is given."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,21 +31,21 @@ def _packages(pair: Pair, sizes: Sizes) -> tuple[bytes, bytes, bytes]:
 @pytest.mark.parametrize(
     ("name", "every", "shapes"),
     [
-        ("sector 256, unit 4", 13, ((4, 3, 2), (4, 3, 2))),
-        ("sector 4096, unit 8", 7, ((4, 3, 2), (4, 3, 2))),
-        ("sector 512, unit 16, ECC", 3, ((3, 3, 1), (5, 4, 2))),
-        ("sector 512, unit 256", 1, ((5, 4, 2), (3, 3, 1))),
-        pytest.param("sector 256, unit 1", 1, ((3, 3, 1), (5, 4, 2)), marks=pytest.mark.slow),
+        ("sector 256, unit 4", (13, 1), ((4, 3, 2), (4, 3, 2))),
+        ("sector 4096, unit 8", (7, 1), ((4, 3, 2), (4, 3, 2))),
+        ("sector 512, unit 16, ECC", (3, 1), ((3, 3, 1), (5, 4, 2))),
+        ("sector 512, unit 256", (1, 1), ((5, 4, 2), (3, 3, 1))),
+        pytest.param("sector 256, unit 1", (7, 7), ((3, 3, 1), (5, 4, 2)), marks=pytest.mark.slow),
     ],
 )
 def test_cut_or_flip_leaves_the_old_or_the_new_model_or_says_that_there_is_none(
-    name: str, every: int, shapes: tuple[tuple[int, int, int], tuple[int, int, int]]
+    name: str, every: tuple[int, int], shapes: tuple[tuple[int, int, int], tuple[int, int, int]]
 ) -> None:
     """First model and update: each is cut at programs and erases, some again in what follows; files stay, grow and shrink.
 
     After a cut there is always a model. In an update that is not cut, a sector of the slot is erased once.
     """
-    sizes = replace(_GEOMETRIES[name], every=amount(every, 1), stride=amount(911, 307))
+    sizes = replace(_GEOMETRIES[name], every=amount(*every), stride=amount(911, 307))
     pair = file_of(0, *shapes[0]), file_of(1, *shapes[1])
     kernels = tuple(sorted({*pair[0].kernels, *pair[1].kernels}))
     program = program_of("cuts_in_place.c", kernels, unit=max(sizes.unit_bytes, 16))

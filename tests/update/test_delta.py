@@ -129,6 +129,29 @@ def test_new_file_comes_back(seed: int, block_bytes: int) -> None:
     assert _in_c(old, [(payload, len(new), block_bytes)]) == [(0, new)]
 
 
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 1 << 32), st.sampled_from([256, 512, 4096]))
+def test_blocks_in_place_need_nothing_that_is_overwritten(seed: int, block_bytes: int) -> None:
+    """A decoder that has none of these bytes makes the new file; so does one of any delta."""
+    old, new = _pair(seed)
+    payload = encode(old, new, block_bytes, in_place=True)
+    assert decode(payload, old, len(new), block_bytes, in_place=True) == new
+    assert _in_c(old, [(payload, len(new), block_bytes)]) == [(0, new)]
+
+
+def test_in_place_costs_nothing_where_content_stays_or_moves_down() -> None:
+    """Where it moves up, the first bytes of each block cannot be copied: they were in the block before."""
+    data, more = random.Random(5).randbytes(20_000), random.Random(6).randbytes(300)
+    changed = bytes(each ^ (k % 7 == 0) for k, each in enumerate(data))
+    for old, new in ((data, changed), (more + data, data), (data + data, data[4000:])):
+        assert len(encode(old, new, in_place=True)) <= len(encode(old, new)) + 8
+    moved = encode(data, more + data, in_place=True)
+    assert 5 * 300 < len(moved) < 5 * 300 * 1.16 + 120
+    decode(encode(data, more + data), data, 20_300)
+    with pytest.raises(PackageError, match="asks for bytes that the older file lacks"):
+        decode(encode(data, more + data), data, 20_300, in_place=True)
+
+
 @pytest.mark.parametrize("count", [0, 4, 256, 260, 5000])
 def test_equal_empty_and_new_files(count: int) -> None:
     """Nothing changes, or nothing is there, or all of it is new."""

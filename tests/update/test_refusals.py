@@ -15,8 +15,8 @@ import pytest
 from kibi.emulator import Core
 from kibi.engines.core import written_core
 from kibi.engines.engine import STATUS
-from kibi.kernels import kernel_folder
 from kibi.errors import PackageError
+from kibi.kernels import kernel_folder
 from kibi.planfile.core_c import CORE
 from kibi.planfile.core_library import ADAPTERS, core_files
 from kibi.planfile.core_library import Core as WrittenCore
@@ -153,7 +153,7 @@ def test_package_that_cannot_be_applied_in_place_is_refused() -> None:
 
 
 def test_delta_that_would_break_the_slot_is_refused() -> None:
-    """Its payload needs what is overwritten by then, makes another file, or has bytes that are missing or too many: nothing changes."""
+    """Its payload needs what is overwritten by then, makes another file, or lacks bytes, or has too many: nothing changes."""
     moved, fields = _moved()
     right = package_of(_NEW, 2, _OLD, in_place=1024)
     payload = right[HEAD_BYTES + 4 * len(_NEW.kernel_ids) :]

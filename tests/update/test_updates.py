@@ -14,6 +14,7 @@ from kibi.eager.events import fnv1a
 from kibi.errors import InputError, InternalError, OutputError, PackageError, PlanError, SignatureError, TargetError
 from kibi.planfile.layout import layout_path
 from kibi.planfile.package_records import Payload
+from kibi.update.delta import encode
 from kibi.update.keys import new_key
 from kibi.update.package import Package
 from tests.update.small_files import install_codec, small_file
@@ -192,3 +193,45 @@ def test_errors_of_packages_name_their_file(tmp_path: Path) -> None:
         kibi.read_package(tmp_path / "absent")
     with pytest.raises(InputError, match="source is empty"):
         kibi.read_package("")
+
+
+@pytest.mark.parametrize("sector_bytes", [256, 1024, 4096, 1 << 16, 1 << 17, 1 << 31])
+def test_update_in_place_has_blocks_no_larger_than_a_sector(sector_bytes: int) -> None:
+    """The package says that it may be applied in place; a file that is read again makes the new one, and is as it was."""
+    made = kibi.sign_update(_signed(), _NEW, _KEY, in_place=sector_bytes)
+    assert (made.kind, made.block_bytes) == (Payload.IN_PLACE, min(sector_bytes, 1 << 16))
+    assert (made.base_bytes, made.base_digest) == (len(_OLD.data), _OLD.data[-32:])
+    read = kibi.read_package(made.data)
+    read.verify(_KEY.public)
+    assert read.apply(_OLD).data == _NEW.data
+    with pytest.raises(PackageError, match="is a delta for the plan file"):
+        read.apply()
+
+
+def test_update_in_place_is_a_delta_even_if_that_saves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its devices have no room for a whole file beside the old one."""
+    larger = small_file(2, height=9)
+    assert kibi.sign_update(_OLD, larger, _KEY, model="m", counter=1, in_place=256).kind is Payload.IN_PLACE
+    install_codec(monkeypatch)
+    monkeypatch.setattr(sys.modules["kibi.update.delta"], "encode", lambda *given, **_: given[1])
+    monkeypatch.setattr(sys.modules["kibi.update.delta"], "decode", lambda *given, **_: given[0])
+    made = kibi.sign_update(_OLD, _NEW, _KEY, model="m", counter=1, in_place=256)
+    assert (made.kind, made.payload) == (Payload.IN_PLACE, _NEW.data)
+
+
+@pytest.mark.parametrize("sector_bytes", [-4096, 0, 1, 128, 255, 257, 4095, 5000])
+def test_sectors_that_no_flash_has_are_explained(tmp_path: Path, sector_bytes: int) -> None:
+    """Before anything is read or written."""
+    with pytest.raises(InputError, match=f"sectors of {sector_bytes} bytes: give the bytes that the devices' flash"):
+        kibi.sign_update("absent", "absent", "absent", in_place=sector_bytes, path=tmp_path / "a.kibid")
+    assert not list(tmp_path.iterdir())
+
+
+def test_delta_that_needs_overwritten_bytes_is_refused_in_python_too() -> None:
+    """A package that says that it may be applied in place, and may not: a device would refuse it."""
+    block = 256
+    moved = _OLD.data[:block] + _OLD.data[: len(_OLD.data) - block]
+    payload = encode(_OLD.data, moved, block)
+    delta = Package.delta(_OLD, _NEW, payload, model=1, counter=1, target=1, block_bytes=block, in_place=True)
+    with pytest.raises(PackageError, match="asks for bytes that the older file lacks"):
+        delta.apply(_OLD)

@@ -28,7 +28,7 @@ class Payload(IntEnum):
     DELTA = 1
     """What makes the plan file from an older one."""
     IN_PLACE = 2
-    """The same, whose blocks use no byte of the older file before their own first one: it may be applied in the place of that file."""
+    """The same, in blocks that use no byte of the older file before their own first one: they may take the place of that file."""
 
 
 class Signature(IntEnum):
@@ -47,7 +47,11 @@ PACKAGE = Record(
         ("magic", "u32", "`KIBU`: 0x5542494B"),
         ("version", "u16", "of the format: 1. A device refuses every other one"),
         ("required", "u16", "features that a device must know, as bits: 0"),
-        ("kind", "u8", "of the payload: 0 the plan file, 1 what makes it from an older one, 2 what also does so in the place of that one"),
+        (
+            "kind",
+            "u8",
+            "of the payload: 0 the plan file, 1 what makes it from an older one, 2 what also does so in the place of that one",
+        ),
         ("signature", "u8", "0 none, 1 Ed25519"),
         ("kernel_count", "u16", "0 ... 65535 ids after the signature"),
         ("model", "u32", "which model it is: the FNV-1a hash of a name that you choose"),

@@ -116,8 +116,7 @@ static kibi_status apply(kibi_update *update)
         if (status == KIBI_OK) {
             record->made += record->in_scratch * newest->store->sector_bytes;
             record->in_scratch ^= 1u;
-            status = write_record(newest);
-            if (status == KIBI_OK) {
+            for (unsigned copy = 0; status == KIBI_OK && copy < 2u; ++copy) {
                 status = write_record(newest);
             }
         }

@@ -11,7 +11,8 @@ extern "C" {
 
 /* The store has other parts: slot[0] and mapped[0] are the only slot. slot[1] and mapped[1] are the staging area, of staging_bytes, which
  * holds the payload of a delta while it arrives, and the scratch sector, which follows it. staging_bytes is a multiple of sector_bytes,
- * and not 0. The journal and all else are as for two slots; `starts` does not matter, as there is no model to go back to.
+ * and not 0. The journal has room for four records at least. All else is as for two slots; `starts` does not matter, as there is no
+ * model to go back to.
  *
  * The delta must be made for this (`kibi update --in-place`), with blocks that are not larger than a sector. */
 
@@ -36,8 +37,8 @@ kibi_status kibi_in_place_write(kibi_update *update, uint32_t offset, const void
 uint32_t kibi_in_place_wanted(const kibi_update *update);
 
 /* Ends an update whose last byte has arrived. A delta is decoded without writing anything: if it makes the new file, byte for byte, and
- * in the order in which it will be applied needs no byte that is no more there, the next kibi_in_place_boot applies it. Until then the older
- * model is whole, and may run. Of a whole file the digest is checked.
+ * needs nothing that is overwritten when it is applied, the next kibi_in_place_boot applies it. Until then the older model is whole,
+ * and may run. Of a whole file the digest is checked.
  * KIBI_ERROR_PACKAGE: bytes are missing, and may still be written; or all are there and are refused, and the next update begins anew. */
 kibi_status kibi_in_place_finish(kibi_update *update);
 
