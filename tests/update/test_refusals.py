@@ -160,8 +160,11 @@ def test_delta_that_would_break_the_slot_is_refused() -> None:
     assert len(decode(moved, _OLD.data, len(_OLD.data), _SECTOR)) == len(_OLD.data)
     with pytest.raises(PackageError, match="asks for bytes that the older file lacks"):
         decode(moved, _OLD.data, len(_OLD.data), _SECTOR, in_place=True)
+    damaged = bytearray(_NEW.data)
+    damaged[len(damaged) // 2] ^= 1  # and ends with the digest that it should have
     for package in (
         package_of(_OLD, 2, _OLD, payload=moved, **fields),
+        package_of(_NEW, 2, _OLD, in_place=1024, payload=encode(_OLD.data, bytes(damaged), 1024, in_place=True)),
         package_of(_NEW, 2, _OLD, in_place=1024, payload=moved),
         package_of(_NEW, 2, _OLD, in_place=1024, digest=bytes(32)),
         package_of(_NEW, 2, _OLD, in_place=1024, payload=payload[:-1]),
