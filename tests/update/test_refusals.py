@@ -214,6 +214,22 @@ def test_statuses_of_updates_are_in_python_and_c() -> None:
     assert set(range(-24, -15)) <= codes & STATUS.keys()
 
 
+def test_core_without_deltas_has_no_decoder(tmp_path: Path) -> None:
+    """With KIBI_UPDATE_DELTA as 0 in all files: updates in place, which are deltas, are not there either."""
+    sources = written_core(["kibi_add_s8"], target("cortex-m4"), tmp_path)
+    header = tmp_path / "kibi_update.h"
+    header.write_text(header.read_text().replace("#define KIBI_UPDATE_DELTA 1", "#define KIBI_UPDATE_DELTA 0"))
+    names = {"kibi_sha256.c", "kibi_core.c", "kibi_run.c", "kibi_crc32.c"}
+    names |= {"kibi_update.c", "kibi_update_in_place.c", "kibi_delta.c"}
+    image = build_image(
+        [each for each in sources if each.name in names], target("cortex-m4"), entries=["kibi_update_write"], level="s",
+        includes=[tmp_path],
+    )  # fmt: skip
+    functions = {name for _, _, name in image.functions}
+    assert "kibi_update_write" in functions
+    assert not any("delta" in name or "in_place" in name for name in functions)
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "zig"])
 def test_device_side_takes_few_bytes(compiler: str, tmp_path: Path) -> None:
     """Slots, journal and packages on the Cortex-M4: as many bytes as the page says, besides the check sums that a core has.

@@ -1,6 +1,8 @@
 /* Updates: packages into the slot that is not active, and a journal, a ring of records, that says which slot is. */
 #include "kibi_update.h"
 
+#include "kibi_delta.h" /* also where deltas are not taken: what a byte that is missing is */
+
 /* Flash is slower than any of this: at -Os, Clang would make the code larger, so that it is faster. */
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((minsize)), apply_to = function)
