@@ -33,7 +33,7 @@ static void recover(device *on)
     const int found = started();
     if (found == NONE) {
         if (receive(on, &packages[OLD]) != KIBI_OK) {
-            check(receive(on, &packages[WHOLE]) == KIBI_OK, "a whole model can be installed where none is");
+            check(receive(on, &packages[WHOLE]) == KIBI_OK, "a device without a model takes a whole one");
         }
     } else if (found == OLD) {
         kibi_status status = receive(on, &packages[NEW]);

@@ -124,7 +124,7 @@ static kibi_status apply(kibi_update *update)
     return status;
 }
 
-/* Ends an update that is in the slot: its model is there if it has its digest; else none is, and KIBI_ERROR_PACKAGE says so. */
+/* Ends an update that is in the slot: its model is there if it has its digest; else no model is, and KIBI_ERROR_PACKAGE says so. */
 static KIBI_NOINLINE kibi_status settle(kibi_update *update)
 {
     kibi_newest *const newest = &update->newest;
