@@ -180,6 +180,10 @@ class Operator(ABC):
     """True if its rows come from the caller, one at a time, while the plan waits."""
     fetches: ClassVar[bool] = False
     """True if its rows are weights that a function of the application reads from slow memory."""
+    starts: ClassVar[bool] = False
+    """True if its rows are such weights, and its steps only begin their transfers."""
+    waits: ClassVar[bool] = False
+    """True if its steps wait for the transfers that another node has begun."""
     ignores_elements: ClassVar[bool] = False
     """True if its output follows from its inputs' types alone."""
     flow_depends_on_elements: ClassVar[bool] = False

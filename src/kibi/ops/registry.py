@@ -37,7 +37,7 @@ def operators() -> Mapping[str, type[Operator]]:
 
 def is_custom(operator: Operator) -> bool:
     """True if an operator is not Kibi's own, so that TensorFlow Lite Micro does not have it either."""
-    return operator.name not in _OPERATORS and not (operator.receives or operator.fetches)
+    return operator.name not in _OPERATORS and not (operator.receives or operator.fetches or operator.waits)
 
 
 def register_custom(

@@ -133,12 +133,15 @@ class SlowWeights:
         parts: for each node of the model, as its inputs are handed over, the parts into which its output channels are divided.
         loads: for each node after that, how often its weights are fetched in one inference, each time for as many of its steps;
             0: it has none.
+        ahead: True if windows are read ahead: two functions start a transfer and wait for it; `function` is what their names
+            begin with.
     """
 
     function: str
     bandwidth: int
     parts: tuple[int, ...]
     loads: tuple[int, ...]
+    ahead: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from time import perf_counter
 
 from kibi.errors import PlanError
@@ -16,13 +17,14 @@ from kibi.planner.order.by_row import plan_by_row
 from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.placement.placing import place
-from kibi.planner.plan import Handover, Plan, Run, SlowWeights
+from kibi.planner.plan import Handover, Plan, Run
+from kibi.planner.read_ahead import of_plan, planned_ahead
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.subgraphs import planned_once
 from kibi.planner.weights_option import ReadWeights
-from kibi.planner.window_search import WindowSearch, fitting
+from kibi.planner.window_search import Windows, WindowSearch, fitting
 from kibi.renames import renamed_value
 from kibi.selection import Goal, LoweredGraph, Weights, coded_weights, select
 from kibi.targets import Target
@@ -149,14 +151,21 @@ def plan(
         chosen = coded_weights(select(handed, target, goal, chosen)).kernels
     is_whole = granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None)
     order = None if runs is None else tuple(runs)
-    ways: Iterable[SlowWeights | None] = (None,)
+    ways: Iterable[Windows | None] = (None,)
     if read is not None and bandwidth is not None:
-        windows = WindowSearch(handed, target, goal, read.function, bandwidth, subgraphs, is_whole)
-        ways = fitting(windows, ram_bytes, _SHARES)
-    for slow in ways:
+        search = WindowSearch(handed, target, goal, read, bandwidth, subgraphs, is_whole)
+        ways = fitting(search, ram_bytes, _SHARES)
+    for windows in ways:
+        slow = None if windows is None else windows.slow
         wanted = lowered_for(handed, slow, target, goal, chosen, subgraphs)
         asked = _Asked(wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights)
         best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
+        if windows is not None and windows.ahead:
+            slow = replace(windows.slow, ahead=True)
+            transfers = of_plan(wanted, best, slow, target)
+            wanted = lowered_for(handed, slow, target, goal, chosen, subgraphs)
+            ahead = replace(asked, graph=wanted)
+            best = planned_ahead(transfers, slow, ram_bytes, windows.most_seconds, partial(ahead.reordered, best))
         if ram_bytes is None or best.arena_bytes <= ram_bytes:
             break
     else:
@@ -257,6 +266,21 @@ class _Asked:
                 made.append(self._by_tensor(orders))
             best = cheapest_in_regions(self.graph, self.target, made, self.regions, place_weights=self.place_weights)
         return best
+
+    def reordered(self, made: Plan, runs: tuple[Run, ...], floor: int) -> Plan:
+        """Returns the plan of an order that was made from that of another plan, by the row if that one is, with its effort.
+
+        Args:
+            made: the other plan.
+            runs: the order, of this graph's nodes.
+            floor: tensors stay whole while the live bytes do not exceed this number.
+        """
+        nodes = {run.node for run in made.runs}
+        if len(nodes) < len(made.runs):
+            found = plan_by_row(self.graph, self.target, runs=runs, floor=floor, effort=made.effort)
+        else:
+            found = replace(self, runs=runs)._by_tensor(OrderSearch(self.graph, made.effort), self.ram_bytes)
+        return replace(found, effort=made.effort, limited=made.limited)
 
     def _smallest(self, orders: OrderSearch) -> Plan:
         """The plan by the row, unless whole tensors, which are faster, need no more or fit as well, or rows are too many."""

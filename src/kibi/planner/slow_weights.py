@@ -40,12 +40,13 @@ def lowered_for(
     _check_parts(handed, slow)
     lowered = with_subgraphs(select(divided(handed, slow.parts), target, goal, kernels), subgraphs)
     _check_loads(lowered, slow)
-    return with_windows(lowered, slow.loads)
+    return with_windows(lowered, slow.loads, ahead=slow.ahead)
 
 
 def named_kernels(graph: LoweredGraph) -> tuple[str, ...]:
-    """Returns the kernels that a plan names: those of all nodes but FETCH_WEIGHTS, which have none."""
-    return tuple(call.kernel for view, call in zip(graph.views, graph.calls, strict=True) if not view.op.fetches)
+    """Returns the kernels that a plan names: those of all nodes but the ones that fill windows, which have none."""
+    pairs = zip(graph.views, graph.calls, strict=True)
+    return tuple(call.kernel for view, call in pairs if not (view.op.fetches or view.op.waits))
 
 
 def check_slow(weights: ReadWeights | None, bandwidth: int | None, *, is_alone: bool) -> None:

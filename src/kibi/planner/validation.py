@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from kibi.errors import PlanError, TargetError, listed
-from kibi.ir import Graph
+from kibi.ir import Graph, early_exits
 from kibi.planner.plan import Buffer, Handover, Plan, buffer_name
 from kibi.planner.planned_model import PlannedModel
 from kibi.planner.regions.check import check_region_uses, region_sizes, side_by_side
@@ -50,7 +50,7 @@ def _validate(planned: PlannedModel, scratch: bool, done: set[int]) -> None:
     graph, plan = planned.graph, planned.plan
     for body in planned.subgraphs:
         _validate(body, scratch, done)
-    for stage in (_order, _buffers, _regions, _overlaps, _simulated):
+    for stage in (_order, _transfers, _buffers, _regions, _overlaps, _simulated):
         problems = list(stage(graph, plan, scratch))
         if problems:
             head = f"the plan for {plan.model!r} is wrong; make it again with `kibi plan`"
@@ -78,6 +78,35 @@ def _order(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     for node, (view, reached) in enumerate(zip(graph.views, next_row, strict=True)):
         if reached != view.steps:
             yield f"{_label(graph, node)}: {reached} row steps run, it has {view.steps}"
+
+
+def _transfers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
+    """One transfer of weights runs at a time; it is waited for before an operator may end the inference, and at the end."""
+    del scratch
+    ends = frozenset((*early_exits(graph), *graph.loops))
+    running: tuple[int, int] | None = None  # the tensor of the window, and its row
+    for step, (node, row) in enumerate(plan.steps):
+        view = graph.views[node]
+        where = f"step {step}, row {row} of {_label(graph, node)}"
+        if view.op.starts:
+            if running is not None:
+                yield f"{where}: starts a transfer while that of {_window(graph, running)} runs; one may run at a time"
+            running = view.output.index, row
+        elif view.op.waits:
+            its = view.row_tensors[0].index, row
+            if running != its:
+                runs = "none runs" if running is None else f"that of {_window(graph, running)} runs"
+                yield f"{where}: waits for the transfer of {_window(graph, its)}, but {runs}"
+            running = None
+        elif running is not None and node in ends:
+            yield f"{where}: may end the inference while the transfer of {_window(graph, running)} runs"
+    if running is not None:
+        yield f"at the end: nothing has waited for the transfer of {_window(graph, running)}"
+
+
+def _window(graph: Graph, place: tuple[int, int]) -> str:
+    tensor, row = place
+    return f"row {row} of {graph.tensors[tensor].name!r}"
 
 
 def _buffers(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:

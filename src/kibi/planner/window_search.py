@@ -10,12 +10,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
+from kibi.errors import InternalError
 from kibi.ir import Graph
 from kibi.planner.channel_parts import divided, most_parts
+from kibi.planner.lifetimes import lifetimes
 from kibi.planner.limits import why_whole
+from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.plan import Plan, Run, SlowWeights
+from kibi.planner.read_ahead import Transfers, levels_of, node_seconds
 from kibi.planner.subgraphs import with_subgraphs
+from kibi.planner.weights_option import ReadWeights
 from kibi.planner.windows import window_bytes, with_windows
 from kibi.selection import Goal, LoweredGraph, select
 from kibi.targets import Target
@@ -49,13 +54,43 @@ class _Try:
     Attributes:
         parts, loads: as of `SlowWeights`.
         peak_bytes: the most bytes that live at once.
-        runs: the order.
+        runs: the order; empty where each operator runs to completion.
+        transfers: the same order with the time that it takes; None where nothing is read ahead.
     """
 
     parts: tuple[int, ...]
     loads: tuple[int, ...]
     peak_bytes: int
     runs: tuple[Run, ...]
+    transfers: Transfers | None = None
+
+    def seconds(self, limit_bytes: int | None) -> float:
+        """Returns the time of an inference whose transfers start as early as so many bytes allow; None: no limit."""
+        if self.transfers is None:
+            raise InternalError("nothing is read ahead")
+        starts = self.transfers.starts() if limit_bytes is None else self.transfers.starts(limit_bytes)
+        return self.transfers.inference_seconds(starts)
+
+    def least_bytes(self, most_seconds: float) -> int:
+        """Returns the bytes that live at once where an inference takes at most that time."""
+        if self.transfers is None:
+            raise InternalError("nothing is read ahead")
+        return self.transfers.least_bytes(most_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows that a search has found.
+
+    Attributes:
+        slow: the windows, filled when they are needed.
+        ahead: True if they are to be read ahead.
+        most_seconds: the time that an inference may take then; None: there is a limit of RAM instead.
+    """
+
+    slow: SlowWeights
+    ahead: bool
+    most_seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -66,7 +101,8 @@ class WindowSearch:
         handed: the model, with its inputs and outputs handed over.
         target: the processor.
         goal: what its code is good at.
-        function, bandwidth: as of `SlowWeights`.
+        weights: the function that reads weights, or two that read them ahead.
+        bandwidth: the bytes that are read in a second.
         subgraphs: the plans of the graphs inside of operators.
         is_whole: True if each operator runs to completion.
     """
@@ -74,7 +110,7 @@ class WindowSearch:
     handed: Graph
     target: Target
     goal: Goal
-    function: str
+    weights: ReadWeights
     bandwidth: int
     subgraphs: Sequence[Plan] = ()
     is_whole: bool = False
@@ -86,11 +122,14 @@ class WindowSearch:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def best(self, limit_bytes: int | None = None) -> SlowWeights:
+    def best(self, limit_bytes: int | None = None) -> Windows:
         """Returns the windows with the fewest bytes fetched whose order needs at most so many bytes.
 
         Without a limit, those with the smallest peak among those whose repeated fetches add at most a tenth to the time of an
         inference. Where the limit cannot be met, those with the smallest peak that is found.
+
+        Where windows are read ahead, those with the shortest inference within the limit; without one, those with the smallest
+        peak, early starts included, among those whose inference takes at most a tenth longer than the shortest.
         """
         found = [self._divided(limit_bytes, is_again=False)]
         if not self.is_whole and not self._meets(found[0], limit_bytes):
@@ -100,8 +139,27 @@ class WindowSearch:
             )
             if not is_enough:
                 found.append(self._fewer_fetches(self._divided(limit_bytes, is_again=True), limit_bytes))
-        best = min(found, key=lambda each: self._rank(each, limit_bytes))
-        return SlowWeights(self.function, self.bandwidth, best.parts, best.loads)
+        if not self.weights.ahead:
+            return self._windows(min(found, key=lambda each: self._rank(each, limit_bytes)), None)
+        return self._best_ahead(limit_bytes)
+
+    def _windows(self, found: _Try, most_seconds: float | None) -> Windows:
+        slow = SlowWeights(self.weights.function, self.bandwidth, found.parts, found.loads)
+        return Windows(slow, self.weights.ahead, most_seconds)
+
+    def _best_ahead(self, limit_bytes: int | None) -> Windows:
+        """The best of the windows that were tried, and of smaller ones, where transfers start as early as RAM allows."""
+        for parts in self._all_parts:
+            self._try(parts, tuple(int(size > 0) for size in self._sizes(parts)))
+        tried = list(self._tried.values())
+        if limit_bytes is not None and not any(self._meets(each, limit_bytes) for each in tried):
+            return self._windows(min(tried, key=lambda each: self._rank(each, limit_bytes)), None)
+        if limit_bytes is not None:
+            meeting = [each for each in tried if self._meets(each, limit_bytes)]
+            return self._windows(min(meeting, key=lambda each: each.seconds(limit_bytes)), None)
+        most = (1 + _EXTRA_SHARE) * min(each.seconds(None) for each in tried)
+        quick = [each for each in tried if each.seconds(None) <= most]
+        return self._windows(min(quick, key=lambda each: each.least_bytes(most)), most)
 
     def _meets(self, found: _Try, limit_bytes: int | None) -> bool:
         return limit_bytes is not None and found.peak_bytes <= limit_bytes
@@ -217,11 +275,22 @@ class WindowSearch:
             graph = with_windows(self._lowered_for(parts), loads)
             orders = OrderSearch(graph)
             if self.is_whole or why_whole(graph):
-                self._tried[key] = _Try(parts, loads, orders.whole.peak_bytes, ())
+                runs = completed(graph, orders.whole.nodes)
+                self._tried[key] = _Try(parts, loads, orders.whole.peak_bytes, (), self._transfers(graph, runs))
             else:
                 order = orders.first()
-                self._tried[key] = _Try(parts, loads, order.peak_bytes, order.runs)
+                self._tried[key] = _Try(
+                    parts, loads, order.peak_bytes, order.runs, self._transfers(graph, order.runs)
+                )
         return self._tried[key]
+
+    def _transfers(self, graph: LoweredGraph, runs: tuple[Run, ...]) -> Transfers | None:
+        """The transfers of an order; None where nothing is read ahead."""
+        if not self.weights.ahead:
+            return None
+        rows = () if self.is_whole else [tensor.index for tensor in graph.tensors if tensor.type.rows > 1]
+        levels = levels_of(lifetimes(graph, runs, split=rows), sum(run.steps for run in runs))
+        return Transfers.of(graph, runs, levels, node_seconds(graph, self.target), self.bandwidth)
 
 
 def _further_loads(graph: LoweredGraph, found: _Try) -> Iterator[tuple[int, int]]:
@@ -246,7 +315,7 @@ def _further_loads(graph: LoweredGraph, found: _Try) -> Iterator[tuple[int, int]
             yield node, (enough or wanted)[0 if enough else -1]
 
 
-def fitting(search: WindowSearch, ram_bytes: int | None, shares: Sequence[float]) -> Iterator[SlowWeights]:
+def fitting(search: WindowSearch, ram_bytes: int | None, shares: Sequence[float]) -> Iterator[Windows]:
     """Yields windows for plans that may fit, for smaller and smaller shares of the bytes: placement may need a little more."""
     if ram_bytes is None:
         yield search.best()

@@ -8,7 +8,7 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.ir import KernelCall, Node, NodeView, RowAccess, Tensor, TensorType
-from kibi.ops.control.fetch_weights import FetchWeights
+from kibi.ops.control.fetch_weights import FetchWeights, StartWeights, WaitWeights
 from kibi.selection import LoweredGraph
 
 _WORD = 4
@@ -21,10 +21,12 @@ _KEPT_BYTES = 128
 class WindowView(NodeView):
     """A node whose kernel reads its weights from a window, and the window's tensor.
 
-    Each step also reads a row of the window: row 0 at first, and after each `steps / loads` steps the next one.
+    Each step also reads a row of the window: row 0 at first, and after each `steps / loads` steps the next one. Where windows
+    are read ahead, it reads the row of the arrival, too, which has no bytes.
     """
 
     weights: Tensor | None = None
+    arrival: Tensor | None = None
 
     @property
     def window(self) -> Tensor | None:
@@ -38,26 +40,31 @@ class WindowView(NodeView):
 
     @cached_property
     def accesses(self) -> tuple[RowAccess, ...]:
-        """The rows that a step reads of each tensor, that of the window last."""
-        return (*self.own.accesses, *(() if self.weights is None else (self._window_access(self.weights),)))
+        """The rows that a step reads of each tensor, those of the window and its arrival last."""
+        return (*self.own.accesses, *map(self._further_access, self._further))
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
         """The names of the inputs that are read by the row; the window has none among the operator's."""
-        return (*self.own.row_names, *(() if self.weights is None else ("window",)))
+        return (*self.own.row_names, *("window", "arrival")[: len(self._further)])
 
     @cached_property
     def row_tensors(self) -> tuple[Tensor, ...]:
-        """The tensors that are read by the row, the window last."""
-        return (*self.own.row_tensors, *(() if self.weights is None else (self.weights,)))
+        """The tensors that are read by the row, the window and its arrival last."""
+        return (*self.own.row_tensors, *self._further)
 
-    def _window_access(self, window: Tensor) -> RowAccess:
-        return RowAccess(rows=1, output_rows=self.steps // window.type.rows, stride=0)
+    @property
+    def _further(self) -> tuple[Tensor, ...]:
+        """The window, and the arrival where there is one."""
+        return tuple(tensor for tensor in (self.weights, self.arrival) if tensor is not None)
+
+    def _further_access(self, tensor: Tensor) -> RowAccess:
+        return RowAccess(rows=1, output_rows=self.steps // tensor.type.rows, stride=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WindowedGraph(LoweredGraph):
-    """A lowered graph with a FETCH_WEIGHTS node before each node whose kernel reads weights.
+    """A lowered graph with a FETCH_WEIGHTS node before each node whose kernel reads weights, or START_WEIGHTS and WAIT_WEIGHTS.
 
     Attributes:
         made_views: each node with its tensors.
@@ -131,34 +138,113 @@ def _after(view: NodeView, nodes: Sequence[Node]) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*read, *(index for node in siblings for index in node.outputs))))
 
 
-def with_windows(graph: LoweredGraph, loads: Sequence[int]) -> WindowedGraph:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node of a graph with windows.
+
+    Attributes:
+        kind: the operator that is put before a node with weights, or None for the node itself.
+        node: the node's number in the graph without windows.
+    """
+
+    kind: type[FetchWeights | WaitWeights] | None
+    node: int
+
+
+def places(loads: Sequence[int], *, ahead: bool = False) -> tuple[Place, ...]:
+    """Returns the nodes of a graph with windows, in their order.
+
+    Each node with weights comes after the one that fills its window. Where windows are read ahead, that is WAIT_WEIGHTS; the
+    START_WEIGHTS of the next window comes between it and the node, so that orders by rows have the nodes side by side.
+
+    Args:
+        loads: for each node how often its weights are fetched; 0: it has none.
+        ahead: True if windows are read ahead.
+    """
+    fetching = [node for node, count in enumerate(loads) if count]
+    following = dict(zip(fetching, fetching[1:], strict=False))
+    found: list[Place] = []
+    for node, count in enumerate(loads):
+        if count and not ahead:
+            found.append(Place(FetchWeights, node))
+        elif count:
+            found += [Place(StartWeights, node)] if node == fetching[0] else []
+            found.append(Place(WaitWeights, node))
+            found += [Place(StartWeights, following[node])] if node in following else []
+        found.append(Place(None, node))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The window of a node: its bytes, its tensor, and the tensor that says that they have arrived, where it is read ahead."""
+
+    content: bytes
+    tensor: Tensor
+    arrival: Tensor | None
+
+
+def _windows(graph: LoweredGraph, loads: Sequence[int], *, ahead: bool) -> dict[int, _Window]:
+    """The window of each node that has one; their tensors come after the graph's, all arrivals last."""
+    fetching = [node for node, count in enumerate(loads) if count]
+    first, found = len(graph.tensors), dict[int, _Window]()
+    for number, node in enumerate(fetching):
+        packed, name, count = Packed.of(graph.calls[node]), graph.views[node].output.name, loads[node]
+        words = len(packed.content) // packed.word.size_bytes
+        window = Tensor(first + number, f"weights of {name}", TensorType((1, count, 1, words), packed.word))
+        index, kind = first + len(fetching) + number, TensorType((1, count, 1, 0), DType.S8)
+        found[node] = _Window(packed.content, window, Tensor(index, f"arrival at {name}", kind) if ahead else None)
+    return found
+
+
+def _made_view(place: Place, window: _Window, source: int, after: tuple[int, ...]) -> NodeView:
+    """A node that fills a window, or a part of that, with its tensors.
+
+    Args:
+        place: of the node.
+        window: what it fills.
+        source: the number of the operator in the model file.
+        after: the tensors after which FETCH_WEIGHTS runs.
+    """
+    index = window.tensor.index
+    if place.kind is WaitWeights and window.arrival is not None:
+        node = Node(WaitWeights(window.content), (index,), (window.arrival.index,), source)
+        return NodeView(node, (("window", window.tensor), ("output", window.arrival)))
+    if place.kind is StartWeights:
+        return NodeView(Node(StartWeights(window.content), (), (index,), source), (("output", window.tensor),))
+    return NodeView(Node(FetchWeights(window.content), after, (index,), source), (("output", window.tensor),))
+
+
+def _reading(view: NodeView, call: KernelCall, window: _Window) -> tuple[NodeView, KernelCall]:
+    """A node that reads its weights from a window, and its call: neither the window nor the arrival is ever overwritten."""
+    further = (window.tensor.index, *(() if window.arrival is None else (window.arrival.index,)))
+    node = Node(view.node.op, (*view.node.inputs, *further), view.node.outputs, view.node.source)
+    distances = call.inplace_distance_bytes or (None,) * len(view.row_tensors)
+    kept = replace(call, inplace_distance_bytes=(*distances, *(None,) * len(further)))
+    return WindowView(node, view.operands, window.tensor, window.arrival), kept
+
+
+def with_windows(graph: LoweredGraph, loads: Sequence[int], *, ahead: bool = False) -> WindowedGraph:
     """Returns a lowered graph whose nodes read their weights from windows.
 
     Args:
         graph: the graph with its kernels.
         loads: for each node how often its weights are fetched, which divides its steps; 0 for a node without constants.
+        ahead: True if a window's transfer is started by one node and waited for by another.
     """
-    tensors, nodes = list(graph.tensors), list[Node]()
-    views, calls = list[NodeView](), list[KernelCall]()
-    for view, call, count in zip(graph.views, graph.calls, loads, strict=True):
-        node, seen = view.node, view
-        if count:
-            packed = Packed.of(call)
-            words = len(packed.content) // packed.word.size_bytes
-            kind = TensorType((1, count, 1, words), packed.word)
-            window = Tensor(len(tensors), f"weights of {view.output.name}", kind)
-            tensors.append(window)
-            fetch = Node(FetchWeights(packed.content), _after(view, nodes), (window.index,), node.source)
-            nodes.append(fetch)
-            views.append(NodeView(fetch, (("output", window),)))
-            calls.append(fetch.op.kernel_call(views[-1]))
-            node = Node(node.op, (*node.inputs, window.index), node.outputs, node.source)
-            seen = WindowView(node, view.operands, window)
-            distances = call.inplace_distance_bytes or (None,) * len(view.row_tensors)
-            call = replace(call, inplace_distance_bytes=(*distances, None))  # noqa: PLW2901 - the window is never overwritten
-        nodes.append(node)
-        views.append(seen)
+    windows = _windows(graph, loads, ahead=ahead)
+    nodes, views, calls = list[Node](), list[NodeView](), list[KernelCall]()
+    for place in places(loads, ahead=ahead):
+        view, call, window = graph.views[place.node], graph.calls[place.node], windows.get(place.node)
+        if window is not None and place.kind is not None:
+            view = _made_view(place, window, view.node.source, _after(view, nodes))
+            call = view.op.kernel_call(view)
+        elif window is not None:
+            view, call = _reading(view, call, window)
+        nodes.append(view.node)
+        views.append(view)
         calls.append(call)
+    made = (*(each.tensor for each in windows.values()), *(each.arrival for each in windows.values() if each.arrival))
     facts = {each.name: getattr(graph, each.name) for each in fields(LoweredGraph)}
-    facts |= {"tensors": tuple(tensors), "nodes": tuple(nodes), "arenas": ()}
+    facts |= {"tensors": (*graph.tensors, *made), "nodes": tuple(nodes), "arenas": ()}
     return WindowedGraph(**facts, made_views=tuple(views), made_calls=tuple(calls))

@@ -13,7 +13,7 @@ from kibi.eager.tensors import RowTensor
 from kibi.eager.tensors.interface import TensorInterface
 from kibi.errors import InternalError
 from kibi.ir import Accumulation, Graph, Made, NodeView, RowAccess, Rows, TensorType
-from kibi.ops.control.fetch_weights import FetchWeights
+from kibi.ops.control.fetch_weights import FetchWeights, StartWeights, WaitWeights
 from kibi.planner import Plan
 from kibi.runtime.arena import Arena
 
@@ -198,6 +198,10 @@ class Program:
         if view.op.receives:
             return repeat(None)
         own = view.own
+        if isinstance(view.op, StartWeights):
+            return repeat(partial(_begin_transfer, view))
+        if isinstance(view.op, WaitWeights):
+            return repeat(partial(_end_transfer, view, view.op.content))
         if view.op.states:
             return repeat(partial(_remember, own, view.op.stateful_reference(own), self._states(view)))
         return self._accumulating(node) if view.accumulates else repeat(partial(_each, own, view.op.reference(own)))
@@ -253,10 +257,35 @@ def _from_window(
     Raises:
         InternalError: something has overwritten them, or they were never fetched.
     """
-    found = rows[-1][0]
+    count = len(view.own.row_tensors)
+    found = rows[count][0]
     if found is None or found.tobytes() != content:
         raise InternalError(f"the window of {view.node.label} does not hold its weights")
-    return function(rows[:-1])
+    return function(rows[:count])
+
+
+_UNKNOWN = 0xA7
+"""What the bytes of a window are made while a transfer writes them, so that a kernel that reads them gives wrong elements."""
+
+
+def _begin_transfer(view: NodeView, rows: Rows) -> Sequence[Array]:
+    """One step of START_WEIGHTS: nobody knows what the bytes of the window are from now on."""
+    del rows
+    kind = view.output.type
+    return (np.full(kind.row_bytes, _UNKNOWN, np.uint8).view(kind.dtype.numpy),)
+
+
+def _end_transfer(view: NodeView, content: bytes, rows: Rows) -> Sequence[Array]:
+    """One step of WAIT_WEIGHTS: the weights are in the window.
+
+    Raises:
+        InternalError: a step has written to the window meanwhile.
+    """
+    window = rows[0][0]
+    if window is None or (window.view(np.uint8) != _UNKNOWN).any():
+        raise InternalError(f"{view.node.label}: a step has written to the window during its transfer")
+    window[:] = np.frombuffer(content, window.dtype)
+    return (np.zeros(0, np.int8),)
 
 
 def _each(view: NodeView, function: Callable[[Rows], Made], rows: Rows) -> Sequence[Array]:

@@ -1,0 +1,238 @@
+"""Reads windows ahead: starts the transfer of each window while steps before its first use compute, where RAM allows.
+
+One transfer runs at a time. So the transfer of a window can start after the one before it was waited for, and its window's
+life begins there. In the time between, the bytes that live are those of the order plus the window alone: how early one
+transfer starts says nothing about the others.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.ir import Graph, early_exits
+from kibi.ops.control.fetch_weights import STATUS_BYTES, StartWeights, WaitWeights
+from kibi.planner.order.row_steps import runs_of
+from kibi.planner.plan import Buffer, Plan, Run, SlowWeights
+from kibi.planner.windows import places
+from kibi.selection import LoweredGraph
+from kibi.targets import Target
+
+_CYCLES_PER_MAC = {"armv7em": 2}
+_CYCLES_PER_MAC_WITHOUT = 5
+"""An estimate of the cycles of a multiply-accumulate, all included, by the target's best kernel set; and without such kernels."""
+_CLOCK_HZ = 100_000_000
+"""The clock of a target that names none."""
+_EXTRA_SHARE = 0.1
+"""Without a limit of RAM, the share of an inference's time that may be added by transfers that start later than they could."""
+_WORTH_A_CUT = 0.05
+"""A run is divided for an earlier start if that hides a further share of the transfer that is larger."""
+_SHARES = (1.0, 0.97, 0.9, 0.8)
+"""Of the bytes that are allowed, what may live at once: placement may need a little more."""
+
+_Ints = NDArray[np.int64]
+_Floats = NDArray[np.float64]
+
+
+def node_seconds(graph: Graph, target: Target) -> tuple[float, ...]:
+    """Returns an estimate of the time that each node computes: its multiply-accumulates at the clock of the target."""
+    cycles = _CYCLES_PER_MAC.get(target.kernel_sets[0], _CYCLES_PER_MAC_WITHOUT)
+    clock = target.clock_hz or _CLOCK_HZ
+    return tuple(view.op.macs(view) * cycles / clock for view in graph.views)
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """An order of row steps in which FETCH_WEIGHTS fills each window when it is needed, and the time that it takes.
+
+    Attributes:
+        runs: the order.
+        fetched: the steps of FETCH_WEIGHTS, ascending.
+        sizes: the bytes of the window's row that each of them fills.
+        levels: the bytes that live during each step.
+        seconds: the time that each step computes.
+        earliest: for each of `fetched`, the first step before which its transfer may start.
+        bandwidth: the bytes that are read in a second.
+    """
+
+    runs: tuple[Run, ...]
+    fetched: _Ints
+    sizes: _Ints
+    levels: _Ints
+    seconds: _Floats
+    earliest: _Ints
+    bandwidth: int
+
+    @staticmethod
+    def of(
+        graph: Graph, runs: Sequence[Run], levels: Sequence[int] | _Ints, node_seconds: Sequence[float], bandwidth: int
+    ) -> "Transfers":
+        """The transfers of an order.
+
+        Args:
+            graph: with FETCH_WEIGHTS before each node with weights.
+            runs: the order.
+            levels: the bytes that live during each step.
+            node_seconds: the time that each node computes.
+            bandwidth: the bytes that are read in a second.
+        """
+        views = graph.views
+        nodes = _nodes(runs)
+        fetches, sizes = np.zeros(len(views), np.bool_), np.zeros(len(views), np.int64)
+        for number, view in enumerate(views):
+            if view.op.fetches:
+                fetches[number], sizes[number] = True, view.output.type.row_bytes
+        fetched = np.flatnonzero(fetches[nodes])
+        ends = np.zeros(len(views), np.bool_)
+        ends[[*early_exits(graph), *graph.loops]] = True
+        last_end = np.maximum.accumulate(np.where(ends[nodes], np.arange(len(nodes)), -1)) if len(nodes) else nodes
+        # Nothing is in flight where a node may end the inference, nor before the first row of a stream.
+        streams = int(any(view.op.receives for view in views))
+        earliest = np.maximum(np.concatenate([[streams], fetched[:-1] + 1]), last_end[fetched] + 1) if len(fetched) else fetched
+        each = np.array([time / view.steps for time, view in zip(node_seconds, views, strict=True)], np.float64)
+        return Transfers(
+            tuple(runs), fetched, sizes[nodes[fetched]], np.asarray(levels, np.int64), each[nodes],
+            np.minimum(earliest, fetched), bandwidth,
+        )  # fmt: skip
+
+    @cached_property
+    def _computed(self) -> _Floats:
+        """The time that the steps before each step compute, and all steps."""
+        return np.concatenate([[0.0], np.cumsum(self.seconds)])
+
+    @cached_property
+    def _boundaries(self) -> _Ints:
+        """The first step of each run."""
+        return np.cumsum([0, *(run.steps for run in self.runs)])[:-1]
+
+    @cached_property
+    def _transfer_seconds(self) -> _Floats:
+        return self.sizes / self.bandwidth
+
+    def starts(self, limit_bytes: float = np.inf) -> _Ints:
+        """Returns the step before which each transfer starts: as early as so many bytes allow; its own step where that is too late.
+
+        A start within a run divides the run, which takes code: it comes at the run's end unless that hides much less.
+        """
+        found = self.fetched.copy()
+        for number, (first, until) in enumerate(zip(self.earliest.tolist(), self.fetched.tolist(), strict=True)):
+            most = limit_bytes - int(self.sizes[number]) - STATUS_BYTES
+            wrong = np.flatnonzero(self.levels[first:until] > most)
+            first += int(wrong[-1]) + 1 if len(wrong) else 0  # noqa: PLW2901 - the first step that RAM allows
+            at = int(np.searchsorted(self._boundaries, first))
+            boundary = min(int(self._boundaries[at]), until) if at < len(self._boundaries) else until
+            gain = self._hidden(number, first) - self._hidden(number, boundary)
+            chosen = first if gain > _WORTH_A_CUT * self._transfer_seconds[number] else boundary
+            found[number] = chosen if self._hidden(number, chosen) > 0 else until
+        return found
+
+    def _hidden(self, number: int, start: int) -> float:
+        """The time of a transfer that passes while steps compute, if it starts before a step."""
+        computed = self._computed[self.fetched[number]] - self._computed[start]
+        return float(min(self._transfer_seconds[number], computed))
+
+    def hidden_seconds(self, starts: _Ints) -> float:
+        """Returns the time of all transfers that passes while steps compute."""
+        computed = self._computed[self.fetched] - self._computed[starts]
+        return float(np.minimum(self._transfer_seconds, computed).sum())
+
+    def inference_seconds(self, starts: _Ints) -> float:
+        """Returns the time of an inference: that of its steps and that of its transfers, without what passes at once."""
+        return float(self._computed[-1] + self._transfer_seconds.sum()) - self.hidden_seconds(starts)
+
+    def least_bytes(self, most_seconds: float) -> int:
+        """Returns the fewest bytes with which an inference takes at most that time; all that help, where none are enough."""
+        needed = [self.levels.max(initial=0)]
+        for first, until, size in zip(self.earliest, self.fetched, self.sizes, strict=True):
+            needed.extend(np.maximum.accumulate(self.levels[first:until][::-1]) + size + STATUS_BYTES)
+        limits = np.unique(np.array(needed, np.int64))
+        low, high = 0, len(limits) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.inference_seconds(self.starts(int(limits[middle]))) <= most_seconds:
+                high = middle
+            else:
+                low = middle + 1
+        return int(limits[low])
+
+    def most_seconds(self) -> float:
+        """Returns the time that an inference may take without a limit of RAM."""
+        return (1 + _EXTRA_SHARE) * self.inference_seconds(self.starts())
+
+    def order(self, starts: _Ints, numbers: "AheadNumbers") -> tuple[Run, ...]:
+        """Returns the order with START_WEIGHTS before these steps, and WAIT_WEIGHTS in the place of FETCH_WEIGHTS."""
+        nodes = _nodes(self.runs)
+        made = np.array([numbers.of[node] for node in nodes.tolist()], np.int64)
+        starting = [numbers.starting[node] for node in nodes[self.fetched].tolist()]
+        return runs_of(np.insert(made, starts, starting).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class AheadNumbers:
+    """The numbers of nodes where windows are read ahead, by those of the same graph with FETCH_WEIGHTS.
+
+    Attributes:
+        of: of each node; of FETCH_WEIGHTS it is WAIT_WEIGHTS.
+        starting: the START_WEIGHTS of each FETCH_WEIGHTS.
+    """
+
+    of: dict[int, int]
+    starting: dict[int, int]
+
+    @staticmethod
+    def for_loads(loads: Sequence[int]) -> "AheadNumbers":
+        """The numbers for windows that are fetched so often."""
+        numbers = {(each.kind, each.node): number for number, each in enumerate(places(loads, ahead=True))}
+        blocking = dict(enumerate(places(loads)))
+        of = {number: numbers[each.kind and WaitWeights, each.node] for number, each in blocking.items()}
+        starting = {number: numbers[StartWeights, each.node] for number, each in blocking.items() if each.kind}
+        return AheadNumbers(of, starting)
+
+
+def planned_ahead(
+    transfers: Transfers,
+    slow: SlowWeights,
+    limit_bytes: int | None,
+    most_seconds: float | None,
+    place: Callable[[tuple[Run, ...], int], Plan],
+) -> Plan:
+    """Returns the plan of an order whose windows are read ahead as far as RAM allows.
+
+    Args:
+        transfers: the order, in which nothing is read ahead.
+        slow: how weights are fetched.
+        limit_bytes: the bytes that the arena may have; None: as few as give an inference of at most `most_seconds`.
+        most_seconds: the time without a limit; None: a tenth more than the least.
+        place: makes the plan of an order, in which tensors stay whole while the live bytes do not exceed a number.
+    """
+    numbers = AheadNumbers.for_loads(slow.loads)
+    if limit_bytes is None:
+        wanted = transfers.least_bytes(transfers.most_seconds() if most_seconds is None else most_seconds)
+        return place(transfers.order(transfers.starts(wanted), numbers), 0)
+    tried: list[Plan] = []
+    for share in (*_SHARES, 0.0):  # at last, no transfer starts before it is waited for
+        starts = transfers.starts(limit_bytes * share)
+        tried.append(place(transfers.order(starts, numbers), int(limit_bytes * share)))
+        if tried[-1].arena_bytes <= limit_bytes:
+            break
+    return min(tried, key=lambda made: made.arena_bytes if made.arena_bytes > limit_bytes else 0)
+
+
+def of_plan(graph: LoweredGraph, plan: Plan, slow: SlowWeights, target: Target) -> Transfers:
+    """Returns the transfers of a plan with FETCH_WEIGHTS, as the target is estimated to take time for its nodes."""
+    return Transfers.of(graph, plan.runs, plan.live_bytes(), node_seconds(graph, target), slow.bandwidth)
+
+
+def levels_of(buffers: Sequence[Buffer], steps: int) -> _Ints:
+    """Returns the bytes that live during each of so many steps, if no two buffers share bytes."""
+    change = np.zeros(steps + 1, np.int64)
+    np.add.at(change, [each.start for each in buffers], [each.size_bytes for each in buffers])
+    np.subtract.at(change, [each.end for each in buffers], [each.size_bytes for each in buffers])
+    return np.cumsum(change)[:-1]
+
+
+def _nodes(runs: Sequence[Run]) -> _Ints:
+    """The node of each step."""
+    return np.repeat(np.array([run.node for run in runs], np.int64), np.array([run.steps for run in runs], np.int64))
