@@ -129,9 +129,9 @@ class EmitContext:
     def numbers(self) -> tuple[CCode, ...]:
         """The number of each node as a part of names: its operator's in the model file, which reports and comments have, too."""
         found: list[CCode] = []
-        counts: Counter[tuple[int, bool]] = Counter()
+        counts: Counter[tuple[int, str]] = Counter()
         for node in self.graph.nodes:
-            key = node.source, node.op.fetches
+            key = node.source, node.op.name if node.op.fetches or node.op.waits else ""
             counts[key] += 1
             number = code("$number", number=node.source)
             if node.source < 0:
@@ -195,6 +195,16 @@ class EmitContext:
         """True if weights are fetched from slow memory."""
         return any(node.op.fetches for node in self.graph.nodes)
 
+    @property
+    def reads_ahead(self) -> bool:
+        """True if transfers of weights run while steps compute."""
+        return self.fetches and self.plan.slow_weights is not None and self.plan.slow_weights.ahead
+
+    @property
+    def notes_transfers(self) -> bool:
+        """True if the model's struct says whether a transfer runs, because an inference may pause while one does."""
+        return self.reads_ahead and self.keeps_place
+
     @cached_property
     def stored_weights(self) -> StoredWeights:
         """The weights for slow memory; empty where they are constants."""
@@ -220,6 +230,7 @@ class EmitContext:
         fields += ["done"] if self.extras.counts else []
         # The place moves over lines without steps before the first row comes, so it does not tell.
         fields += ["has_begun"] if self.extras.lease and self.streams else []
+        fields += ["transfer"] if self.notes_transfers else []
         return (*fields, *(["is_stopped"] if self.streams and self.can_end else []))
 
     @cached_property
@@ -399,6 +410,8 @@ class EmitContext:
     def function(self, number: int) -> CCode:
         """The C name of the function that runs steps of a node."""
         view: NodeView = self.graph.views[number]
+        if view.op.waits and self.notes_transfers:  # the driver waits
+            return code("${prefix}_wait_weights", prefix=self.prefix)
         return self.own(number, word(view.op.name.lower()))
 
     def label(self, number: int) -> str:

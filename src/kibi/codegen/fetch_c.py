@@ -4,40 +4,73 @@ import zlib
 
 from kibi.codegen.c_text import indentation
 from kibi.codegen.emit_context import EmitContext
-from kibi.codegen.memory_c import scratch, step_parameters
+from kibi.codegen.memory_c import argument, scratch, step_parameters
 from kibi.codegen.profile_c import measured
 from kibi.codegen.rows_c import row_pointer
 from kibi.codegen.schedule import Takes
 from kibi.ir import Tensor
 from kibi.kernels.params import Field, struct_name
+from kibi.planner.plan import SlowWeights
 from kibi.planner.slow_weights import Fetches
 from kibi.planner.windows import Packed
 from kibi.text.c import CCode, code, comment, hexadecimal, identifier, lines, type_name, word
 
 
+_ABOUT_READ = (
+    "Yours: copies bytes of {file}, which you keep in slow memory, to an address in the arena, a multiple of 4, and returns 0 when "
+    "they are there. Offset and number are multiples of 4. Anything but 0 ends the inference with KIBI_ERROR_STORAGE."
+)
+_ABOUT_START = (
+    "Yours: begins to copy bytes of {file}, which you keep in slow memory, to an address in the arena, a multiple of 4, and returns "
+    "0 at once. Offset and number are multiples of 4. Until {wait} returns, nothing else uses these bytes, and no other transfer is "
+    "started. Anything but 0: no transfer runs, and the inference ends with KIBI_ERROR_STORAGE."
+)
+_ABOUT_WAIT = (
+    "Yours: returns when the transfer that runs has ended; 0: its bytes are there, and the processor reads them. It is called once "
+    "after each start that returned 0. Anything but 0 ends the inference with KIBI_ERROR_STORAGE."
+)
+
+
+def _functions(b: EmitContext, slow: SlowWeights) -> CCode:
+    """The declarations of the functions that the application provides."""
+    file = f"{b.prefix.text}_weights.bin"
+    names = [identifier(name, "the function that reads weights") for name in slow.functions]
+    parameters = code("(void *to, uint32_t offset, uint32_t bytes)")
+    if not slow.ahead:
+        about = comment(_ABOUT_READ.format(file=file))
+        return code("${about}int $function$parameters;\n", about=about, function=names[0], parameters=parameters)
+    return code(
+        "${about_start}int $start$parameters;\n\n${about_wait}int $wait(void);\n",
+        about_start=comment(_ABOUT_START.format(file=file, wait=names[1].text)),
+        start=names[0],
+        parameters=parameters,
+        about_wait=comment(_ABOUT_WAIT),
+        wait=names[1],
+    )
+
+
 def declarations(b: EmitContext) -> CCode:
-    """The function that the application provides, and what it reads; nothing where weights are constants."""
+    """The functions that the application provides, and what they read; nothing where weights are constants."""
     slow = b.plan.slow_weights
     if slow is None or not b.fetches:
         return code("")
     stored, fetches = b.stored_weights.content, Fetches.of(b.graph, slow)
-    about = (
-        f"Yours: copies bytes of {b.prefix.text}_weights.bin, which you keep in slow memory, to an address in the arena, a "
-        "multiple of 4, and returns 0 when they are there. Offset and number are multiples of 4. Anything but 0 ends the "
-        "inference with KIBI_ERROR_STORAGE."
+    calls = (
+        f"One inference starts {fetches.count} transfers, and fetches {fetches.fetched_bytes} bytes."
+        if slow.ahead
+        else f"One inference calls it {fetches.count} times, and fetches {fetches.fetched_bytes} bytes."
     )
-    calls = f"One inference calls it {fetches.count} times, and fetches {fetches.fetched_bytes} bytes."
+    what = "What they read" if slow.ahead else "What it reads"
+    most = "transfer" if slow.ahead else "call"
     return code(
         """
-${about}int $function(void *to, uint32_t offset, uint32_t bytes);
-
+$functions
 ${calls}#define ${upper}_WEIGHTS_BYTES ${bytes}u
 #define ${upper}_WEIGHTS_CRC32 $crc
 #define ${upper}_WEIGHTS_LARGEST_FETCH ${largest}u
 """,
-        about=comment(about),
-        function=identifier(slow.function, "the function that reads weights"),
-        calls=comment(f"What it reads: the bytes in all, their CRC-32 as in IEEE 802.3, the most of one call. {calls}"),
+        functions=_functions(b, slow),
+        calls=comment(f"{what}: the bytes in all, their CRC-32 as in IEEE 802.3, the most of one {most}. {calls}"),
         upper=b.upper,
         bytes=len(stored),
         crc=hexadecimal(zlib.crc32(stored)),
@@ -45,8 +78,75 @@ ${calls}#define ${upper}_WEIGHTS_BYTES ${bytes}u
     )
 
 
+def settle(b: EmitContext) -> CCode:
+    """The function that waits for a transfer that runs, and the one of all WAIT_WEIGHTS; nothing where the struct has no note of it."""
+    if not b.notes_transfers:
+        return code("")
+    return code(
+        """\
+/* Waits for the transfer that runs, if one does. Returns 4 where it has failed, or did before; else 0. */
+static int ${prefix}_settle(${prefix}_t *model)
+{
+    if (model->transfer == 1) {
+        model->transfer = ($kind)($wait() == 0 ? 0 : 2);
+    }
+    return model->transfer == 0 ? 0 : 4;
+}
+
+""",
+        prefix=b.prefix,
+        kind=b.cursor_type,
+        wait=word(_function(b, is_wait=True)),
+    )
+
+
+def pausing(b: EmitContext) -> list[CCode]:
+    """The statements before an inference pauses: with a lease, another model may use the bytes then, so no transfer runs on."""
+    if not (b.notes_transfers and b.extras.lease):
+        return []
+    return [code("    (void)${prefix}_settle(model); /* another model may take the arena */", prefix=b.prefix)]
+
+
+def before_pause(b: EmitContext, depth: int) -> CCode:
+    """The same as text, with so many indentations."""
+    return lines(code("$margin$statement\n", margin=indentation(depth), statement=each) for each in pausing(b))
+
+
+def waiting_function(b: EmitContext, number: int, about: CCode) -> CCode:
+    """The function of a WAIT_WEIGHTS node, which keeps the status in the node's scratch; one for all where the driver waits."""
+    takes = b.schedule.takes[number]
+    unused = [code("step")] if takes is not Takes.NOTHING else []
+    unused += [code("end")] if takes is Takes.STEPS else []
+    if b.notes_transfers:
+        first = next(node for node, view in enumerate(b.graph.views) if view.op.waits)
+        if number != first:
+            return about
+        about = code("/* In the place of WAIT_WEIGHTS, ${prefix}_ends waits. */\n", prefix=b.prefix) + about
+        unused = [argument(b), *unused]
+        body = code("")
+    else:
+        body = code(
+            "    *(int32_t *)(void *)($scratch) = (int32_t)$wait();\n",
+            scratch=scratch(b, b.plan.scratch_of(number)),
+            wait=word(_function(b, is_wait=True)),
+        )
+        body = measured(b, number, body)
+    return code(
+        """\
+${about}static KIBI_NOINLINE void $function($parameters)
+{
+${unused}${body}}
+""",
+        about=about,
+        function=b.function(number),
+        parameters=step_parameters(b, takes),
+        unused=lines(code("    (void)$name;\n", name=name) for name in unused),
+        body=body,
+    )
+
+
 def function(b: EmitContext, number: int, about: CCode) -> CCode:
-    """The function of a FETCH_WEIGHTS node, which keeps the status in the node's scratch."""
+    """The function of a FETCH_WEIGHTS or START_WEIGHTS node, which keeps the status in the node's scratch."""
     takes, view = b.schedule.takes[number], b.graph.views[number]
     step = code("0") if takes is Takes.NOTHING else code("step")
     call = code(
@@ -79,8 +179,10 @@ ${body}}
     )
 
 
-def _function(b: EmitContext) -> str:
-    return "" if b.plan.slow_weights is None else b.plan.slow_weights.function
+def _function(b: EmitContext, *, is_wait: bool = False) -> str:
+    """The name of the function that reads weights, or starts to; or of the one that waits."""
+    slow = b.plan.slow_weights
+    return "" if slow is None else slow.functions[int(is_wait)]
 
 
 def parameters(b: EmitContext, number: int) -> CCode:

@@ -182,7 +182,7 @@ def generate(
         raise InputError(
             "--spare lends bytes that a joint plan has given to its buffers. Leave it out, and plan a further --buffer for them."
         )
-    functions = [b.plan.slow_weights.function for b in bindings if b.plan.slow_weights is not None]
+    functions = [name for b in bindings if b.plan.slow_weights is not None for name in b.plan.slow_weights.functions]
     if len(set(functions)) != len(functions):
         raise InputError(
             "two models of the library read their weights by one function. Plan each with a function of its own."

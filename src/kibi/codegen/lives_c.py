@@ -255,7 +255,7 @@ ${report}    return KIBI_OK;
 }
 """,
         name=b.prefix,
-        checks=ready + _slots_given() + lease_c.check_pause(b) + _still_runs(b),
+        checks=ready + _slots_given() + lease_c.check_pause(b) + _still_runs(b) + _settled(b),
         identity=hexadecimal(b.identity),
         most=most_bytes(b),
         storage=fail("KIBI_ERROR_STORAGE", 2),
@@ -300,6 +300,13 @@ def _still_runs(b: EmitContext) -> CCode:
     if not (b.streams and b.can_end):
         return code("")
     return refuse(code("model->is_stopped != 0"), "KIBI_ERROR_SEQUENCE")
+
+
+def _settled(b: EmitContext) -> CCode:
+    """The wait for a transfer that runs: a checkpoint saves its bytes, and your functions may need the same memory."""
+    if not b.notes_transfers:
+        return code("")
+    return refuse(code("${name}_settle(model) != 0", name=b.prefix), "KIBI_ERROR_STORAGE")
 
 
 def _slots_given() -> CCode:

@@ -20,6 +20,11 @@ def argument(b: EmitContext) -> CCode:
     return code("arena") if b.is_plain else code("memory")
 
 
+def local(b: EmitContext) -> CCode:
+    """The declaration of a constant of the name and type of that parameter."""
+    return code("uint8_t *const arena") if b.is_plain else code("uint8_t *const *const memory")
+
+
 def step_parameters(b: EmitContext, takes: Takes) -> CCode:
     """Returns the parameters of a node's function."""
     further = {Takes.NOTHING: code(""), Takes.STEP: code(", int32_t step")}
@@ -101,12 +106,25 @@ def ending(b: EmitContext, number: int) -> Ending | None:
     if number in b.early_exits:
         state = base(b, view[view.op.states[0]], argument(b))
         return Ending(view.steps, code("*(const int32_t *)(const void *)$state != 0", state=state), 1)
-    if view.op.fetches:
+    if view.op.fetches or view.op.waits:
         status = scratch(b, b.plan.scratch_of(number))
         return Ending(None, code("*(const int32_t *)(const void *)($status) != 0", status=status), 4)
     if number in b.graph.loops:
         return Ending(1, code("*($scratch) != 0", scratch=scratch(b, b.plan.scratch_of(number))), 2)
     return None
+
+
+def ends_call(b: EmitContext, function: CCode, end: CCode) -> CCode:
+    """The call of the function that says whether one that has run ends the inference.
+
+    Args:
+        b: what is written.
+        function: the number of the one that has run.
+        end: of its steps.
+    """
+    memory = of_model(b) if b.keeps_place else argument(b)
+    given = code("model") if b.notes_transfers else memory
+    return code("${prefix}_ends($given, (int32_t)$function, $end)", prefix=b.prefix, given=given, function=function, end=end)
 
 
 def run_result(b: EmitContext) -> tuple[CCode, CCode]:
@@ -267,6 +285,7 @@ def init(b: EmitContext) -> CCode:
     )
     cleared += code("    model->arena = NULL;\n") if b.is_plain else code("")
     rewind = code("    ${name}_rewind(model);\n", name=b.prefix) if b.keeps_place else code("")
+    rewind = code("    model->transfer = 0;\n$rewind", rewind=rewind) if b.notes_transfers else rewind
     rewind += code("    model->sequence = 0u;\n") if b.extras.checkpoints else code("")
     if b.variables:
         keep += code("    model->memory[$own] = (uint8_t *)(void *)model->state;\n", own=own)

@@ -156,7 +156,7 @@ def _summary(b: EmitContext) -> CCode:
 def _arena_table(b: EmitContext) -> CCode:
     """Returns a comment that lists the place and the lifetime, in steps, of each buffer."""
     joined: dict[str, list[Buffer]] = {}
-    for buffer in b.plan.buffers:
+    for buffer in (each for each in b.plan.buffers if each.size_bytes):
         joined.setdefault(plain(buffer_name(b.graph, buffer)), []).append(buffer)
     rows = ["The arena:", f"{'offset':>8} {'bytes':>8}  {'steps':<13} what"]
     for name, buffers in joined.items():
@@ -173,6 +173,8 @@ def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
         return _receiver(b, number)
     if view.op.fetches:
         return fetch_c.function(b, number, comment(_describe(b, number)))
+    if view.op.waits:
+        return fetch_c.waiting_function(b, number, comment(_describe(b, number)))
     head = code("$params\n$about", params=_params(b, number, call), about=comment(_describe(b, number)))
     if number in shared.kinds:
         return head + shared_steps_c.steps_function(b, shared, number)

@@ -3,10 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kibi.codegen import slices_c
+from kibi.codegen import fetch_c, slices_c
 from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.codegen.emit_context import EmitContext
-from kibi.codegen.memory_c import argument, ending, of_model, parameter, run_parameters, run_result, run_start
+from kibi.codegen.memory_c import (
+    Ending,
+    argument,
+    ending,
+    ends_call,
+    local,
+    of_model,
+    parameter,
+    run_parameters,
+    run_result,
+    run_start,
+)
 from kibi.codegen.order_lines import Line, columns
 from kibi.codegen.schedule import Form, run_numbers
 from kibi.text.c import CCode, code, comment, filled, lines, plain, remark, word
@@ -18,7 +29,7 @@ def order_table(b: EmitContext) -> CCode:
     head = code("")
     if b.receivers > 1:
         head = _table(b, code("receivers"), range(b.receivers), code("const void *row"))
-    head += _table(b, code("functions"), range(b.receivers, count), code("int32_t end")) + _ends(b)
+    head += _table(b, code("functions"), range(b.receivers, count), code("int32_t end")) + fetch_c.settle(b) + _ends(b)
     return head + (_in_lines(b) if b.schedule.form is Form.LINES else _plain(b))
 
 
@@ -43,25 +54,17 @@ def _ends(b: EmitContext) -> CCode:
     if not b.can_end:
         return code("")
     found = [(number, each) for number in range(len(b.graph.nodes)) if (each := ending(b, number)) is not None]
-    cases = [
-        code(
-            "    case $number:\n        return ${when}$condition ? $result : 0;\n",
-            number=number,
-            when=code("") if each.end is None else code("end == $end && ", end=each.end),
-            condition=each.condition,
-            result=each.result,
-        )
-        for number, each in found
-    ]
+    cases = [_end_case(b, number, each) for number, each in found]
     about = (
         "Whether a function that has run ends the inference: 1, it waits for further ones; 2, a loop reached its limit"
     )
     about += "; 4, weights could not be fetched." if b.fetches else "."
+    about += " Notes that a transfer runs, and waits for its end." if b.notes_transfers else ""
     return code(
         """\
 ${about}static int ${prefix}_ends($memory, int32_t function, int32_t end)
 {
-${unused}    switch (function) {
+${begin}${unused}    switch (function) {
 ${cases}    default:
         return 0;
     }
@@ -70,9 +73,27 @@ ${cases}    default:
 """,
         about=comment(about),
         prefix=b.prefix,
-        memory=parameter(b),
+        memory=code("${prefix}_t *model", prefix=b.prefix) if b.notes_transfers else parameter(b),
+        begin=code("    $memory = $of_model;\n", memory=local(b), of_model=of_model(b)) if b.notes_transfers else code(""),
         unused=code("    (void)end;\n") if all(each.end is None for _, each in found) else code(""),
         cases=lines(cases),
+    )
+
+
+def _end_case(b: EmitContext, number: int, each: Ending) -> CCode:
+    """The case of a function that may end the inference."""
+    if b.notes_transfers and b.graph.views[number].op.waits:
+        return code("    case $number:\n        return ${prefix}_settle(model);\n", number=number, prefix=b.prefix)
+    noted = code("")
+    if b.notes_transfers and b.graph.views[number].op.starts:
+        noted = code("        model->transfer = !($condition);\n", condition=each.condition)
+    return code(
+        "    case $number:\n${noted}        return ${when}$condition ? $result : 0;\n",
+        number=number,
+        noted=noted,
+        when=code("") if each.end is None else code("end == $end && ", end=each.end),
+        condition=each.condition,
+        result=each.result,
     )
 
 
@@ -126,14 +147,11 @@ def _called(b: EmitContext, call: _Step, count: int, margin: CCode) -> CCode:
         stopped = code("model->is_stopped = ($kind)ended;", kind=b.cursor_type)
         leave = [code("model->line = $count;", count=count), stopped, code("return;")]
     return code(
-        "${call}${margin}const int ended = ${prefix}_ends($memory, (int32_t)$function, $end);"
+        "${call}${margin}const int ended = $ends;"
         "${margin}if (ended != 0) {${inner}${margin}}",
         call=found,
         margin=margin,
-        prefix=b.prefix,
-        memory=memory,
-        function=call.function,
-        end=call.end,
+        ends=ends_call(b, call.function, call.end),
         inner=lines(code("$margin    $statement", margin=margin, statement=each) for each in leave),
     )
 
@@ -197,7 +215,7 @@ static void ${prefix}_run(${prefix}_t *model, const void *row)
             $call
         } else {
             if (row == NULL) {
-                return;
+${pause}                return;
             }
             $receive
             row = NULL;
@@ -221,6 +239,7 @@ static int ${prefix}_waits_for(const ${prefix}_t *model)
         kind=kind,
         receivers=b.receivers,
         call=_call(b, _Step(code("at[0]"), code("at[1]"), code("at[2]")), count, code("\n            ")),
+        pause=fetch_c.before_pause(b, 3),
         receive=_receive(b, code("at[0]"), code("at[1] + model->step")),
     )
 
@@ -331,7 +350,7 @@ static void ${prefix}_run(${prefix}_t *model, const void *row)
                 $call
             } else if (step + model->step < end) {
                 if (row == NULL) {
-                    return;
+${pause}                    return;
                 }
                 $receive
                 row = NULL;
@@ -357,6 +376,7 @@ static int ${prefix}_waits_for(const ${prefix}_t *model)
         cursor=b.cursor_type,
         receivers=b.receivers,
         call=_call(b, step, count, code("\n                ")),
+        pause=fetch_c.before_pause(b, 4),
         receive=_receive(b, code("function"), code("step + model->step")),
     )
 

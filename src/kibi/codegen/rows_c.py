@@ -20,7 +20,8 @@ def accessors(b: EmitContext, nodes: Iterable[int], tables: Mapping[int, Offsets
         tables: the offsets of tensors, by index, that have a table already.
     """
     views = [b.graph.views[number] for number in nodes]
-    used = {tensor.index: tensor for view in views for tensor in (*view.row_tensors, *view.outputs)}
+    read = (tensor for view in views for tensor in (*view.row_tensors, *view.outputs))
+    used = {tensor.index: tensor for tensor in read if tensor.type.elements}  # an arrival at a window has no bytes
     return code("\n").join(_accessor(b, used[index], views, tables.get(index)) for index in sorted(used))
 
 

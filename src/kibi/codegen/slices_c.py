@@ -1,8 +1,9 @@
 """C text of inferences in slices: the drivers that stop after so many row steps, and the function that callers call."""
 
+from kibi.codegen import fetch_c
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.events_c import refuse, report
-from kibi.codegen.memory_c import of_model
+from kibi.codegen.memory_c import ends_call, of_model
 from kibi.codegen.schedule import Form
 from kibi.eager.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded
 from kibi.text.c import CCode, code, comment, lines, word
@@ -170,6 +171,7 @@ def _some_steps(b: EmitContext, count: int, function: CCode, depth: int) -> CCod
     statements = [
         *(_receive(b, function) if b.streams else []),
         code("if (left == 0u) {"),
+        *fetch_c.pausing(b),
         code("    return $paused;", paused=_PAUSED),
         code("}"),
         code("const int32_t some = (uint32_t)(end - step) > left ? (int32_t)left : end - step;"),
@@ -186,14 +188,7 @@ def _call(b: EmitContext, count: int, function: CCode) -> list[CCode]:
     index = code("$function - $receivers", function=function, receivers=b.receivers) if b.receivers else function
     called = [code("functions[$index]($memory, step, step + some);", index=index, memory=of_model(b))]
     if b.can_end:
-        called.append(
-            code(
-                "const int ended = ${prefix}_ends($memory, (int32_t)$function, step + some);",
-                prefix=b.prefix,
-                memory=of_model(b),
-                function=function,
-            )
-        )
+        called.append(code("const int ended = $ends;", ends=ends_call(b, function, code("step + some"))))
         leave = [code("return ended;")]
         if b.streams:
             stopped = code("model->is_stopped = ($kind)ended;", kind=b.cursor_type)
@@ -209,6 +204,7 @@ def _receive(b: EmitContext, function: CCode) -> list[CCode]:
     receiver = b.function(0) if b.receivers == 1 else code("receivers[$function]", function=function)
     received = [
         code("if (row == NULL) {"),
+        *fetch_c.pausing(b),
         code("    return 0;"),
         code("}"),
         code("$receiver($memory, step, row);", receiver=receiver, memory=of_model(b)),
@@ -250,10 +246,11 @@ def rewind(b: EmitContext) -> CCode:
 void ${name}_rewind(${name}_t *model)
 {
     if (model != NULL) {
-${fields}    }
+${settle}${fields}    }
 }
 """,
         name=b.prefix,
+        settle=code("        (void)${name}_settle(model);\n", name=b.prefix) if b.notes_transfers else code(""),
         fields=lines(code("        model->$field = 0;\n", field=word(field)) for field in b.cursor),
     )
 

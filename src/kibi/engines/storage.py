@@ -8,7 +8,8 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.files import temporary_folder, write_file
-from kibi.text.c import CCode, array, code, identifier
+from kibi.planner.plan import SlowWeights
+from kibi.text.c import CCode, array, code, identifier, lines
 
 
 @contextmanager
@@ -29,17 +30,18 @@ def storage_sources(library: Library, given: Sequence[Path] | None = None) -> It
     with temporary_folder() as folder:
         path = folder / "stored_weights.c"  # its name tells that its constants are weights
         texts = [
-            _reader(model.plan.slow_weights.function, model.weights) for model in needed if model.plan.slow_weights
+            _reader(model.plan.slow_weights, model.weights) for model in needed if model.plan.slow_weights
         ]
         head = code("#include <stdint.h>\n#include <string.h>\n")
         write_file(path, (head + code("").join(texts)).text.encode())
         yield [path]
 
 
-def _reader(function: str, weights: bytes) -> CCode:
-    """The constant and the function."""
-    name = identifier(function, "the function that reads weights")
-    return code(
+def _reader(slow: SlowWeights, weights: bytes) -> CCode:
+    """The constant and the function; of two the first one copies, and the other has nothing to wait for."""
+    name, *waiting = (identifier(each, "the function that reads weights") for each in slow.functions)
+    wait = lines(code("int $name(void);\nint $name(void)\n{\n    return 0;\n}\n", name=each) for each in waiting)
+    return wait + code(
         """
 $constant
 int $name(void *to, uint32_t offset, uint32_t bytes);

@@ -143,6 +143,11 @@ class SlowWeights:
     loads: tuple[int, ...]
     ahead: bool = False
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The C names of the functions of the application: the one that reads, or those that start and wait."""
+        return (f"{self.function}_start", f"{self.function}_wait") if self.ahead else (self.function,)
+
 
 @dataclass(frozen=True)
 class Plan:

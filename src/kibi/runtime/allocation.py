@@ -92,7 +92,7 @@ def allocated(given: Request) -> Allocated:
         for tensor in graph.tensors
         if tensor.is_constant
         or tensor.is_external
-        or plan.buffers_of(tensor.index)
+        or (plan.buffers_of(tensor.index) and tensor.type.elements)  # an arrival at a window has no bytes
         or (tensor.is_state and graph.variable_of(tensor.index) in graph.variables)
     ]
     own = {index: np.zeros(graph.tensors[index].type.size_bytes, np.uint8) for index in graph.variables}

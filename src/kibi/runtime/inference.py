@@ -146,6 +146,8 @@ class Inference:
         view = program.graph.views[node]
         for output, tensor in enumerate(view.outputs):
             index = tensor.index
+            if index not in program.tensors:
+                continue
             made = self._observed.setdefault(index, [])
             made.extend(program.tensors[index].row(row).reshape(-1) for row in view.made_rows(step, output))
             if step == view.steps - 1:

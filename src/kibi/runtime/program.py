@@ -139,7 +139,7 @@ class Program:
         graph: the graph that the plan is for.
         plan: with one arena.
         arena: its bytes.
-        tensors: those that steps read or make, by index.
+        tensors: those that steps read or make, by index; an arrival at a window is none of them, because it has no bytes.
     """
 
     def __init__(self, graph: Graph, plan: Plan, arena: Arena, tensors: Mapping[int, TensorInterface]) -> None:
@@ -170,9 +170,10 @@ class Program:
         operands = [
             (self.tensors[tensor.index], access, _Reader.of(self._rows[tensor.index], access))
             for tensor, access in zip(view.row_tensors, view.accesses, strict=True)
+            if tensor.index in self.tensors
         ]
         read = [(tensor, access) for tensor, access, _ in operands if isinstance(tensor, RowTensor)]
-        outputs = [(self.tensors[index], self._rows[index]) for index in view.node.outputs]
+        outputs = [(self.tensors[index], self._rows[index]) for index in view.node.outputs if index in self.tensors]
         last = view.steps - 1 if view.op.may_exit_early(view) else None
         steps: list[Step] = []
         content = None if view.window is None else self._content_of(view.window.index)
@@ -285,7 +286,7 @@ def _end_transfer(view: NodeView, content: bytes, rows: Rows) -> Sequence[Array]
     if window is None or (window.view(np.uint8) != _UNKNOWN).any():
         raise InternalError(f"{view.node.label}: a step has written to the window during its transfer")
     window[:] = np.frombuffer(content, window.dtype)
-    return (np.zeros(0, np.int8),)
+    return ()
 
 
 def _each(view: NodeView, function: Callable[[Rows], Made], rows: Rows) -> Sequence[Array]:
