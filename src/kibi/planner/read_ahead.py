@@ -191,6 +191,41 @@ class AheadNumbers:
         return AheadNumbers(of, starting)
 
 
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How much of the transfers of an inference passes while its steps compute.
+
+    Attributes:
+        ahead: transfers that run while steps compute.
+        hidden_seconds: the time of all transfers that passes meanwhile, if both are as fast as they can be.
+    """
+
+    ahead: int
+    hidden_seconds: float
+
+    @staticmethod
+    def of(graph: Graph, plan: Plan, slow: SlowWeights, node_seconds: Sequence[float]) -> "Overlap":
+        """Returns the overlap of a plan whose windows are read ahead; none where they are not.
+
+        Args:
+            graph: the plan's graph.
+            plan: the plan.
+            slow: how weights are fetched.
+            node_seconds: the time that each node computes.
+        """
+        ahead, hidden, window, computed = 0, 0.0, 0, 0.0
+        for run in plan.runs:
+            view = graph.views[run.node]
+            if view.op.starts:
+                window, computed = view.output.type.row_bytes, 0.0
+            elif view.op.waits:
+                passed = min(window / slow.bandwidth, computed)
+                ahead, hidden = ahead + (passed > 0), hidden + passed
+            else:
+                computed += node_seconds[run.node] * run.steps / view.steps
+        return Overlap(ahead, hidden)
+
+
 def planned_ahead(
     transfers: Transfers,
     slow: SlowWeights,

@@ -5,7 +5,7 @@ windows live at once; a layer whose weights are fetched again for each visit nee
 between RAM and bytes fetched. The order by rows weighs the rest: windows are tensors like any other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -156,10 +156,10 @@ class WindowSearch:
             return self._windows(min(tried, key=lambda each: self._rank(each, limit_bytes)), None)
         if limit_bytes is not None:
             meeting = [each for each in tried if self._meets(each, limit_bytes)]
-            return self._windows(min(meeting, key=lambda each: each.seconds(limit_bytes)), None)
+            return self._windows(_fewest_parts(meeting, lambda each: each.seconds(limit_bytes)), None)
         most = (1 + _EXTRA_SHARE) * min(each.seconds(None) for each in tried)
         quick = [each for each in tried if each.seconds(None) <= most]
-        return self._windows(min(quick, key=lambda each: each.least_bytes(most)), most)
+        return self._windows(_fewest_parts(quick, lambda each: each.least_bytes(most)), most)
 
     def _meets(self, found: _Try, limit_bytes: int | None) -> bool:
         return limit_bytes is not None and found.peak_bytes <= limit_bytes
@@ -291,6 +291,12 @@ class WindowSearch:
         rows = () if self.is_whole else [tensor.index for tensor in graph.tensors if tensor.type.rows > 1]
         levels = levels_of(lifetimes(graph, runs, split=rows), sum(run.steps for run in runs))
         return Transfers.of(graph, runs, levels, node_seconds(graph, self.target), self.bandwidth)
+
+
+def _fewest_parts(tried: Sequence[_Try], cost: Callable[[_Try], float]) -> _Try:
+    """Returns of those that cost next to the least the one with the fewest parts."""
+    most = _CLOSE * min(map(cost, tried))
+    return min((each for each in tried if cost(each) <= most), key=lambda each: (sum(each.parts), sum(each.loads)))
 
 
 def _further_loads(graph: LoweredGraph, found: _Try) -> Iterator[tuple[int, int]]:
