@@ -18,7 +18,7 @@ from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.placement.placing import place
 from kibi.planner.plan import Handover, Plan, Run
-from kibi.planner.read_ahead import of_plan, planned_ahead
+from kibi.planner.read_ahead import Asked, planned_ahead
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
@@ -162,10 +162,9 @@ def plan(
         best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
         if windows is not None and windows.ahead:
             slow = replace(windows.slow, ahead=True)
-            transfers = of_plan(wanted, best, slow, target)
-            wanted = lowered_for(handed, slow, target, goal, chosen, subgraphs)
-            ahead = replace(asked, graph=wanted)
-            best = planned_ahead(transfers, slow, ram_bytes, windows.most_seconds, partial(ahead.reordered, best))
+            fetching, wanted = wanted, lowered_for(handed, slow, target, goal, chosen, subgraphs)
+            place = partial(replace(asked, graph=wanted).reordered, best)
+            best = planned_ahead(fetching, best, slow, target, Asked(ram_bytes, windows.most_seconds), place)
         if ram_bytes is None or best.arena_bytes <= ram_bytes:
             break
     else:
@@ -275,8 +274,9 @@ class _Asked:
             runs: the order, of this graph's nodes.
             floor: tensors stay whole while the live bytes do not exceed this number.
         """
-        nodes = {run.node for run in made.runs}
-        if len(nodes) < len(made.runs):
+        tensors, alternates = self.graph.tensors, len({run.node for run in made.runs}) < len(made.runs)
+        held = [each for each in made.buffers if each.tensor is not None]
+        if alternates or any(each.rows < tensors[each.tensor or 0].type.rows for each in held):
             found = plan_by_row(self.graph, self.target, runs=runs, floor=floor, effort=made.effort)
         else:
             found = replace(self, runs=runs)._by_tensor(OrderSearch(self.graph, made.effort), self.ram_bytes)

@@ -14,17 +14,13 @@ from numpy.typing import NDArray
 
 from kibi.ir import Graph, early_exits
 from kibi.ops.control.fetch_weights import STATUS_BYTES, StartWeights, WaitWeights
+from kibi.planner.compute_time import node_seconds
 from kibi.planner.order.row_steps import runs_of
 from kibi.planner.plan import Buffer, Plan, Run, SlowWeights
 from kibi.planner.windows import places
 from kibi.selection import LoweredGraph
 from kibi.targets import Target
 
-_CYCLES_PER_MAC = {"armv7em": 2}
-_CYCLES_PER_MAC_WITHOUT = 5
-"""An estimate of the cycles of a multiply-accumulate, all included, by the target's best kernel set; and without such kernels."""
-_CLOCK_HZ = 100_000_000
-"""The clock of a target that names none."""
 _EXTRA_SHARE = 0.1
 """Without a limit of RAM, the share of an inference's time that may be added by transfers that start later than they could."""
 _WORTH_A_CUT = 0.05
@@ -34,13 +30,6 @@ _SHARES = (1.0, 0.97, 0.9, 0.8)
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
-
-
-def node_seconds(graph: Graph, target: Target) -> tuple[float, ...]:
-    """Returns an estimate of the time that each node computes: its multiply-accumulates at the clock of the target."""
-    cycles = _CYCLES_PER_MAC.get(target.kernel_sets[0], _CYCLES_PER_MAC_WITHOUT)
-    clock = target.clock_hz or _CLOCK_HZ
-    return tuple(view.op.macs(view) * cycles / clock for view in graph.views)
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,7 @@ class Transfers:
 
     @staticmethod
     def of(
-        graph: Graph, runs: Sequence[Run], levels: Sequence[int] | _Ints, node_seconds: Sequence[float], bandwidth: int
+        graph: Graph, runs: Sequence[Run], levels: Sequence[int] | _Ints, seconds: Sequence[float], bandwidth: int
     ) -> "Transfers":
         """The transfers of an order.
 
@@ -75,7 +64,7 @@ class Transfers:
             graph: with FETCH_WEIGHTS before each node with weights.
             runs: the order.
             levels: the bytes that live during each step.
-            node_seconds: the time that each node computes.
+            seconds: the time that each node computes.
             bandwidth: the bytes that are read in a second.
         """
         views = graph.views
@@ -91,7 +80,7 @@ class Transfers:
         # Nothing is in flight where a node may end the inference, nor before the first row of a stream.
         streams = int(any(view.op.receives for view in views))
         earliest = np.maximum(np.concatenate([[streams], fetched[:-1] + 1]), last_end[fetched] + 1) if len(fetched) else fetched
-        each = np.array([time / view.steps for time, view in zip(node_seconds, views, strict=True)], np.float64)
+        each = np.array([time / view.steps for time, view in zip(seconds, views, strict=True)], np.float64)
         return Transfers(
             tuple(runs), fetched, sizes[nodes[fetched]], np.asarray(levels, np.int64), each[nodes],
             np.minimum(earliest, fetched), bandwidth,
@@ -192,6 +181,19 @@ class AheadNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a plan whose windows are read ahead.
+
+    Attributes:
+        ram_bytes: the most bytes of the arena; None: no limit.
+        most_seconds: without a limit, the time that an inference may take; None: a tenth more than the least.
+    """
+
+    ram_bytes: int | None
+    most_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Overlap:
     """How much of the transfers of an inference passes while its steps compute.
 
@@ -204,14 +206,14 @@ class Overlap:
     hidden_seconds: float
 
     @staticmethod
-    def of(graph: Graph, plan: Plan, slow: SlowWeights, node_seconds: Sequence[float]) -> "Overlap":
+    def of(graph: Graph, plan: Plan, slow: SlowWeights, seconds: Sequence[float]) -> "Overlap":
         """Returns the overlap of a plan whose windows are read ahead; none where they are not.
 
         Args:
             graph: the plan's graph.
             plan: the plan.
             slow: how weights are fetched.
-            node_seconds: the time that each node computes.
+            seconds: the time that each node computes.
         """
         ahead, hidden, window, computed = 0, 0.0, 0, 0.0
         for run in plan.runs:
@@ -222,42 +224,44 @@ class Overlap:
                 passed = min(window / slow.bandwidth, computed)
                 ahead, hidden = ahead + (passed > 0), hidden + passed
             else:
-                computed += node_seconds[run.node] * run.steps / view.steps
+                computed += seconds[run.node] * run.steps / view.steps
         return Overlap(ahead, hidden)
 
 
 def planned_ahead(
-    transfers: Transfers,
+    graph: LoweredGraph,
+    blocking: Plan,
     slow: SlowWeights,
-    limit_bytes: int | None,
-    most_seconds: float | None,
+    target: Target,
+    asked: Asked,
     place: Callable[[tuple[Run, ...], int], Plan],
 ) -> Plan:
     """Returns the plan of an order whose windows are read ahead as far as RAM allows.
 
     Args:
-        transfers: the order, in which nothing is read ahead.
+        graph: with FETCH_WEIGHTS.
+        blocking: its plan, in which nothing is read ahead.
         slow: how weights are fetched.
-        limit_bytes: the bytes that the arena may have; None: as few as give an inference of at most `most_seconds`.
-        most_seconds: the time without a limit; None: a tenth more than the least.
+        target: the processor, for the time that steps take.
+        asked: what is asked of the plan.
         place: makes the plan of an order, in which tensors stay whole while the live bytes do not exceed a number.
     """
+    transfers = Transfers.of(graph, blocking.runs, blocking.live_bytes(), node_seconds(graph, target), slow.bandwidth)
     numbers = AheadNumbers.for_loads(slow.loads)
-    if limit_bytes is None:
-        wanted = transfers.least_bytes(transfers.most_seconds() if most_seconds is None else most_seconds)
-        return place(transfers.order(transfers.starts(wanted), numbers), 0)
+    if asked.ram_bytes is not None:
+        limit, floor, most = asked.ram_bytes, 1.0, float("inf")
+    else:
+        most = max(asked.most_seconds or 0.0, transfers.most_seconds())
+        limit, floor = max(blocking.arena_bytes, transfers.least_bytes(most)), 0.0
     tried: list[Plan] = []
     for share in (*_SHARES, 0.0):  # at last, no transfer starts before it is waited for
-        starts = transfers.starts(limit_bytes * share)
-        tried.append(place(transfers.order(starts, numbers), int(limit_bytes * share)))
-        if tried[-1].arena_bytes <= limit_bytes:
+        starts = transfers.starts(limit * share)
+        if tried and transfers.inference_seconds(starts) > most:
             break
-    return min(tried, key=lambda made: made.arena_bytes if made.arena_bytes > limit_bytes else 0)
-
-
-def of_plan(graph: LoweredGraph, plan: Plan, slow: SlowWeights, target: Target) -> Transfers:
-    """Returns the transfers of a plan with FETCH_WEIGHTS, as the target is estimated to take time for its nodes."""
-    return Transfers.of(graph, plan.runs, plan.live_bytes(), node_seconds(graph, target), slow.bandwidth)
+        tried.append(place(transfers.order(starts, numbers), int(limit * share * floor)))
+        if tried[-1].arena_bytes <= limit:
+            break
+    return min(tried, key=lambda made: made.arena_bytes if made.arena_bytes > limit else 0)
 
 
 def levels_of(buffers: Sequence[Buffer], steps: int) -> _Ints:

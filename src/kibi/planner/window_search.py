@@ -13,12 +13,13 @@ from itertools import accumulate
 from kibi.errors import InternalError
 from kibi.ir import Graph
 from kibi.planner.channel_parts import divided, most_parts
+from kibi.planner.compute_time import node_seconds
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.limits import why_whole
 from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.plan import Plan, Run, SlowWeights
-from kibi.planner.read_ahead import Transfers, levels_of, node_seconds
+from kibi.planner.read_ahead import Transfers, levels_of
 from kibi.planner.subgraphs import with_subgraphs
 from kibi.planner.weights_option import ReadWeights
 from kibi.planner.windows import window_bytes, with_windows
