@@ -125,7 +125,8 @@ def plan(
         weights: `flash`: weights are stored as kernels read them. `rice`: those of layers that read each weight once are
             stored as Golomb-Rice codes and decoded as they are used, if that saves more flash than the decoder takes. `read:NAME`:
             weights are in slow memory, from which your C function NAME reads them into windows in the arena.
-        bandwidth: with `read:NAME`, the bytes that this function reads in a second.
+            `read:NAME,ahead`: NAME_start begins to read a window while kernels run on others, and NAME_wait ends it.
+        bandwidth: with `read:NAME`, the bytes that are read in a second.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.

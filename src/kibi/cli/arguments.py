@@ -22,7 +22,8 @@ _MOST_PASSPHRASE_FILE = 4096
 GOALS = "balanced: the smallest arena, fast kernels. speed: the fewest instructions. flash: the least code."
 WEIGHTS = (
     "How weights are stored. flash: as they are. rice: coded, decoded as they are used, where that saves flash. read:NAME: in slow "
-    "memory, from which your C function NAME reads them into the arena."
+    "memory, from which your C function NAME reads them into the arena. read:NAME,ahead: NAME_start and NAME_wait read them while "
+    "kernels run."
 )
 HANDOVERS = "Inputs are stored, streamed row by row, or in external buffers: yours."
 
@@ -151,7 +152,7 @@ Bandwidth = Annotated[
         "--bandwidth",
         min=1,
         metavar="N",
-        help="With --weights read:NAME: bytes that NAME reads in a second.",
+        help="With --weights read:NAME: bytes that are read in a second.",
         show_default=False,
     ),
 ]

@@ -15,15 +15,14 @@ from kibi.planner.slow_weights import Fetches
 from kibi.planner.windows import Packed
 from kibi.text.c import CCode, code, comment, hexadecimal, identifier, lines, type_name, word
 
-
 _ABOUT_READ = (
     "Yours: copies bytes of {file}, which you keep in slow memory, to an address in the arena, a multiple of 4, and returns 0 when "
     "they are there. Offset and number are multiples of 4. Anything but 0 ends the inference with KIBI_ERROR_STORAGE."
 )
 _ABOUT_START = (
-    "Yours: begins to copy bytes of {file}, which you keep in slow memory, to an address in the arena, a multiple of 4, and returns "
-    "0 at once. Offset and number are multiples of 4. Until {wait} returns, nothing else uses these bytes, and no other transfer is "
-    "started. Anything but 0: no transfer runs, and the inference ends with KIBI_ERROR_STORAGE."
+    "Yours: begins to copy bytes of {file}, which you keep in slow memory, to an address in the arena, a multiple of 4, and "
+    "returns 0 at once. Offset and number are multiples of 4. Until {wait} returns, nothing else uses these bytes, and no other "
+    "transfer is started. Anything but 0: no transfer runs, and the inference ends with KIBI_ERROR_STORAGE."
 )
 _ABOUT_WAIT = (
     "Yours: returns when the transfer that runs has ended; 0: its bytes are there, and the processor reads them. It is called once "
@@ -78,12 +77,19 @@ ${calls}#define ${upper}_WEIGHTS_BYTES ${bytes}u
     )
 
 
-def settle(b: EmitContext) -> CCode:
-    """The function that waits for a transfer that runs, and the one of all WAIT_WEIGHTS; nothing where the struct has no note of it."""
+def transfer_notes(b: EmitContext) -> CCode:
+    """The functions that note in the struct that a transfer runs, and wait for its end; nothing where none runs in a pause."""
     if not b.notes_transfers:
         return code("")
     return code(
         """\
+/* Notes whether a transfer runs now. Returns 4 where it could not be started, else 0. */
+static int ${prefix}_started(${prefix}_t *model, const uint8_t *status)
+{
+    model->transfer = *(const int32_t *)(const void *)status == 0;
+    return model->transfer != 0 ? 0 : 4;
+}
+
 /* Waits for the transfer that runs, if one does. Returns 4 where it has failed, or did before; else 0. */
 static int ${prefix}_settle(${prefix}_t *model)
 {

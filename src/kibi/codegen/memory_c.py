@@ -124,7 +124,9 @@ def ends_call(b: EmitContext, function: CCode, end: CCode) -> CCode:
     """
     memory = of_model(b) if b.keeps_place else argument(b)
     given = code("model") if b.notes_transfers else memory
-    return code("${prefix}_ends($given, (int32_t)$function, $end)", prefix=b.prefix, given=given, function=function, end=end)
+    return code(
+        "${prefix}_ends($given, (int32_t)$function, $end)", prefix=b.prefix, given=given, function=function, end=end
+    )
 
 
 def run_result(b: EmitContext) -> tuple[CCode, CCode]:

@@ -17,6 +17,7 @@ from kibi.codegen.memory_c import (
     run_parameters,
     run_result,
     run_start,
+    scratch,
 )
 from kibi.codegen.order_lines import Line, columns
 from kibi.codegen.schedule import Form, run_numbers
@@ -29,7 +30,11 @@ def order_table(b: EmitContext) -> CCode:
     head = code("")
     if b.receivers > 1:
         head = _table(b, code("receivers"), range(b.receivers), code("const void *row"))
-    head += _table(b, code("functions"), range(b.receivers, count), code("int32_t end")) + fetch_c.settle(b) + _ends(b)
+    head += (
+        _table(b, code("functions"), range(b.receivers, count), code("int32_t end"))
+        + fetch_c.transfer_notes(b)
+        + _ends(b)
+    )
     return head + (_in_lines(b) if b.schedule.form is Form.LINES else _plain(b))
 
 
@@ -54,7 +59,9 @@ def _ends(b: EmitContext) -> CCode:
     if not b.can_end:
         return code("")
     found = [(number, each) for number in range(len(b.graph.nodes)) if (each := ending(b, number)) is not None]
-    cases = [_end_case(b, number, each) for number, each in found]
+    cases = [_end_case(b, number, each) for number, each in found if not _driver_waits(b, number)]
+    waits = [code("    case $number:\n", number=number) for number, _ in found if _driver_waits(b, number)]
+    cases += [*waits, code("        return ${prefix}_settle(model);\n", prefix=b.prefix)] if waits else []
     about = (
         "Whether a function that has run ends the inference: 1, it waits for further ones; 2, a loop reached its limit"
     )
@@ -74,26 +81,30 @@ ${cases}    default:
         about=comment(about),
         prefix=b.prefix,
         memory=code("${prefix}_t *model", prefix=b.prefix) if b.notes_transfers else parameter(b),
-        begin=code("    $memory = $of_model;\n", memory=local(b), of_model=of_model(b)) if b.notes_transfers else code(""),
+        begin=code("    $memory = $of_model;\n", memory=local(b), of_model=of_model(b))
+        if b.notes_transfers
+        else code(""),
         unused=code("    (void)end;\n") if all(each.end is None for _, each in found) else code(""),
         cases=lines(cases),
     )
 
 
+def _driver_waits(b: EmitContext, number: int) -> bool:
+    """True if a node is the end of a transfer that the model's struct knows of."""
+    return b.notes_transfers and b.graph.views[number].op.waits
+
+
 def _end_case(b: EmitContext, number: int, each: Ending) -> CCode:
     """The case of a function that may end the inference."""
-    if b.notes_transfers and b.graph.views[number].op.waits:
-        return code("    case $number:\n        return ${prefix}_settle(model);\n", number=number, prefix=b.prefix)
-    noted = code("")
+    result = code("$condition ? $result : 0", condition=each.condition, result=each.result)
     if b.notes_transfers and b.graph.views[number].op.starts:
-        noted = code("        model->transfer = !($condition);\n", condition=each.condition)
+        status = scratch(b, b.plan.scratch_of(number))
+        result = code("${prefix}_started(model, $status)", prefix=b.prefix, status=status)
     return code(
-        "    case $number:\n${noted}        return ${when}$condition ? $result : 0;\n",
+        "    case $number:\n        return ${when}$result;\n",
         number=number,
-        noted=noted,
         when=code("") if each.end is None else code("end == $end && ", end=each.end),
-        condition=each.condition,
-        result=each.result,
+        result=result,
     )
 
 
@@ -147,8 +158,7 @@ def _called(b: EmitContext, call: _Step, count: int, margin: CCode) -> CCode:
         stopped = code("model->is_stopped = ($kind)ended;", kind=b.cursor_type)
         leave = [code("model->line = $count;", count=count), stopped, code("return;")]
     return code(
-        "${call}${margin}const int ended = $ends;"
-        "${margin}if (ended != 0) {${inner}${margin}}",
+        "${call}${margin}const int ended = $ends;${margin}if (ended != 0) {${inner}${margin}}",
         call=found,
         margin=margin,
         ends=ends_call(b, call.function, call.end),

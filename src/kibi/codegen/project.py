@@ -114,9 +114,18 @@ def _storage(b: EmitContext) -> CCode:
     """The function that reads weights, here from a file; nothing where they are constants."""
     if b.plan.slow_weights is None or not b.fetches:
         return code("")
+    names = [identifier(each, "the function that reads weights") for each in b.plan.slow_weights.functions]
+    is_ahead = b.plan.slow_weights.ahead
+    wait = code("""
+/* On a device: waits for the end of the transfer, for instance for the interrupt of the DMA. */
+int $wait(void)
+{
+    return 0; /* a file is read at once */
+}
+""", wait=names[-1]) if is_ahead else code("")  # fmt: skip
     return code(
         """
-/* Reads weights from a file; on a device from SPI flash, an SD card or a host. */
+/* $what weights from a file; on a device from SPI flash, an SD card or a host. */
 #ifndef WEIGHTS_FILE
 #define WEIGHTS_FILE "${name}_weights.bin"
 #endif
@@ -130,9 +139,11 @@ int $function(void *to, uint32_t offset, uint32_t bytes)
     const int is_read = fseek(file, (long)offset, SEEK_SET) == 0 && fread(to, 1, bytes, file) == bytes;
     return fclose(file) == 0 && is_read ? 0 : 1;
 }
-""",
+$wait""",
+        what=code("Begins to read") if is_ahead else code("Reads"),
         name=b.prefix,
-        function=identifier(b.plan.slow_weights.function, "the function that reads weights"),
+        function=names[0],
+        wait=wait,
     )
 
 

@@ -29,9 +29,7 @@ def storage_sources(library: Library, given: Sequence[Path] | None = None) -> It
         return
     with temporary_folder() as folder:
         path = folder / "stored_weights.c"  # its name tells that its constants are weights
-        texts = [
-            _reader(model.plan.slow_weights, model.weights) for model in needed if model.plan.slow_weights
-        ]
+        texts = [_reader(model.plan.slow_weights, model.weights) for model in needed if model.plan.slow_weights]
         head = code("#include <stdint.h>\n#include <string.h>\n")
         write_file(path, (head + code("").join(texts)).text.encode())
         yield [path]

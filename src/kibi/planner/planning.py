@@ -256,13 +256,13 @@ class _Asked:
         if runs is not None and self.granularity is Granularity.ROW:
             best = plan_by_row(self.graph, self.target, runs=runs, effort=effort)
         elif runs is not None or self.granularity is Granularity.TENSOR or is_fast:
-            best = self._by_tensor(orders)
+            best = self.whole_tensors(orders)
         else:
             best = self._smallest(orders)
         if self.regions is not None:
             made = [best]
             if self.granularity is Granularity.ROW and runs is None and self.goal is not Goal.SPEED:
-                made.append(self._by_tensor(orders))
+                made.append(self.whole_tensors(orders))
             best = cheapest_in_regions(self.graph, self.target, made, self.regions, place_weights=self.place_weights)
         return best
 
@@ -279,36 +279,36 @@ class _Asked:
         if alternates or any(each.rows < tensors[each.tensor or 0].type.rows for each in held):
             found = plan_by_row(self.graph, self.target, runs=runs, floor=floor, effort=made.effort)
         else:
-            found = replace(self, runs=runs)._by_tensor(OrderSearch(self.graph, made.effort), self.ram_bytes)
+            found = replace(self, runs=runs).whole_tensors(OrderSearch(self.graph, made.effort), self.ram_bytes)
         return replace(found, effort=made.effort, limited=made.limited)
 
     def _smallest(self, orders: OrderSearch) -> Plan:
         """The plan by the row, unless whole tensors, which are faster, need no more or fit as well, or rows are too many."""
         limited = why_whole(self.graph, orders.effort)
         if limited:
-            return replace(self._by_tensor(orders, self.ram_bytes, _LARGE_SECONDS), limited=limited)
+            return replace(self.whole_tensors(orders, self.ram_bytes, _LARGE_SECONDS), limited=limited)
         if self.ram_bytes is not None:
             fast = self._fastest_first(orders, self.ram_bytes)
             fitting = next((plan for plan in fast if plan.arena_bytes <= self.ram_bytes), None)
             if fitting is not None:
                 return fitting
         by_row = plan_by_row(self.graph, self.target, orders=orders, effort=orders.effort)
-        by_tensor = self._by_tensor(orders, by_row.arena_bytes)
+        by_tensor = self.whole_tensors(orders, by_row.arena_bytes)
         if by_tensor.arena_bytes <= by_row.arena_bytes and not by_tensor.proven_optimal:
-            by_tensor = self._by_tensor(orders)  # the search ended where it fitted
+            by_tensor = self.whole_tensors(orders)  # the search ended where it fitted
         best = by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
         return replace(best, least_bytes=min(by_row.least_bytes, by_tensor.least_bytes))
 
     def _fastest_first(self, orders: OrderSearch, ram_bytes: int) -> Iterator[Plan]:
         """Plans that may fit: whole tensors; then by the row, but with as few runs as the bytes allow."""
-        yield self._by_tensor(orders, ram_bytes)
+        yield self.whole_tensors(orders, ram_bytes)
         for share in _SHARES:
             allowed = int(ram_bytes * share)
             order = orders.within(allowed)
             if order is not None:
                 yield plan_by_row(self.graph, self.target, runs=order.runs, floor=allowed, effort=orders.effort)
 
-    def _by_tensor(self, orders: OrderSearch, capacity: int | None = None, seconds: float = _SEARCH_SECONDS) -> Plan:
+    def whole_tensors(self, orders: OrderSearch, capacity: int | None = None, seconds: float = _SEARCH_SECONDS) -> Plan:
         """The plan of whole tensors, in the order that is asked for or the best one."""
         graph, effort = self.graph, orders.effort
         best = None if self.runs is not None else orders.whole

@@ -79,7 +79,11 @@ class Transfers:
         last_end = np.maximum.accumulate(np.where(ends[nodes], np.arange(len(nodes)), -1)) if len(nodes) else nodes
         # Nothing is in flight where a node may end the inference, nor before the first row of a stream.
         streams = int(any(view.op.receives for view in views))
-        earliest = np.maximum(np.concatenate([[streams], fetched[:-1] + 1]), last_end[fetched] + 1) if len(fetched) else fetched
+        earliest = (
+            np.maximum(np.concatenate([[streams], fetched[:-1] + 1]), last_end[fetched] + 1)
+            if len(fetched)
+            else fetched
+        )
         each = np.array([time / view.steps for time, view in zip(seconds, views, strict=True)], np.float64)
         return Transfers(
             tuple(runs), fetched, sizes[nodes[fetched]], np.asarray(levels, np.int64), each[nodes],

@@ -101,9 +101,11 @@ class Fetches:
     Attributes:
         weights_bytes: bytes of all weights, each once.
         fetched_bytes: bytes that one inference fetches.
-        count: calls of the function that reads them.
+        count: calls of the function that reads them, or starts to.
         largest_bytes: the largest window.
         bandwidth: bytes in a second.
+        ahead: transfers that run while steps compute.
+        hidden_seconds: the time of all transfers that passes meanwhile, at best; 0 where windows are not read ahead.
     """
 
     weights_bytes: int
@@ -111,6 +113,8 @@ class Fetches:
     count: int
     largest_bytes: int
     bandwidth: int
+    ahead: int = 0
+    hidden_seconds: float = 0.0
 
     @staticmethod
     def of(graph: Graph, slow: SlowWeights) -> "Fetches":
@@ -133,3 +137,8 @@ class Fetches:
     def seconds(self) -> float:
         """How long the fetches of one inference take."""
         return self.fetched_bytes / self.bandwidth
+
+    @property
+    def hidden_share(self) -> float:
+        """The part of this time that passes while steps compute."""
+        return self.hidden_seconds / self.seconds if self.fetched_bytes else 0.0

@@ -38,7 +38,9 @@ def weights_named(option: str) -> Weights | ReadWeights:
         return Weights(option)
     kind, colon, name = option.partition(":")
     if kind != "read" or not colon:
-        ways = "read:NAME, where NAME is a C function of yours; read:NAME,ahead, with functions NAME_start and NAME_wait"
+        ways = (
+            "read:NAME, where NAME is a C function of yours; read:NAME,ahead, with functions NAME_start and NAME_wait"
+        )
         raise InputError(f"weights cannot be stored as {option[:40]!r}. They can be: {', '.join(Weights)}, {ways}.")
     name, comma, manner = name.partition(",")
     if comma and manner != _AHEAD:

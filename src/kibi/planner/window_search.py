@@ -280,9 +280,7 @@ class WindowSearch:
                 self._tried[key] = _Try(parts, loads, orders.whole.peak_bytes, (), self._transfers(graph, runs))
             else:
                 order = orders.first()
-                self._tried[key] = _Try(
-                    parts, loads, order.peak_bytes, order.runs, self._transfers(graph, order.runs)
-                )
+                self._tried[key] = _Try(parts, loads, order.peak_bytes, order.runs, self._transfers(graph, order.runs))
         return self._tried[key]
 
     def _transfers(self, graph: LoweredGraph, runs: tuple[Run, ...]) -> Transfers | None:

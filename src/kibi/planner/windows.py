@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -162,7 +163,7 @@ def places(loads: Sequence[int], *, ahead: bool = False) -> tuple[Place, ...]:
         ahead: True if windows are read ahead.
     """
     fetching = [node for node, count in enumerate(loads) if count]
-    following = dict(zip(fetching, fetching[1:], strict=False))
+    following = dict(pairwise(fetching))
     found: list[Place] = []
     for node, count in enumerate(loads):
         if count and not ahead:

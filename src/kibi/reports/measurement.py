@@ -20,6 +20,7 @@ from kibi.reports.checkpoint_costs import CheckpointCost, checkpoint_cost
 from kibi.reports.fetches import fetches_of
 from kibi.reports.slices import LongestStep, longest_step
 from kibi.runtime import Interpreter, seeded_inputs
+from kibi.targets import Target
 from kibi.toolchain import Image
 
 _MOST_RUNS = 64
@@ -67,6 +68,7 @@ class Measurement:
         checkpoints: what saving and resuming take; None for a library without checkpoints.
         fetches: what an inference fetches from slow memory, which is not part of flash; None where weights are constants.
             Instructions and cycles count a function that copies these bytes from a constant; waiting for a memory is not in them.
+            The time that passes while kernels run follows from these cycles and the bandwidth.
     """
 
     model: str
@@ -223,8 +225,16 @@ def _measurement(
         instructions_min=min(instructions),
         stack_bytes_min=min(stacks),
         not_executed=missing,
-        fetches=fetches_of(model.planned),
+        fetches=fetches_of(model.planned, _node_seconds(library.target, most)),
     )
+
+
+def _node_seconds(target: Target, taken: _Taken) -> tuple[float, ...] | None:
+    """The time that each node takes: its instructions, with as many cycles as all have on average; None without a clock."""
+    if not target.clock_hz or not taken.call.instructions:
+        return None
+    cycles = taken.call.cycles_estimate or taken.call.instructions
+    return tuple(count * cycles / taken.call.instructions / target.clock_hz for count in taken.nodes)
 
 
 def _plan_table_bytes(image: Image) -> int:
