@@ -18,7 +18,7 @@ from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.placement.placing import place
 from kibi.planner.plan import Handover, Plan, Run
-from kibi.planner.read_ahead import Asked, planned_ahead
+from kibi.planner.read_ahead import Asked, Room, planned_ahead
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
@@ -160,11 +160,11 @@ def plan(
         wanted = lowered_for(handed, slow, target, goal, chosen, subgraphs)
         asked = _Asked(wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights)
         best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
-        if windows is not None and windows.ahead:
+        if windows is not None and windows.ahead and (ram_bytes is None or best.arena_bytes <= ram_bytes):
             slow = replace(windows.slow, ahead=True)
             fetching, wanted = wanted, lowered_for(handed, slow, target, goal, chosen, subgraphs)
             place = partial(replace(asked, graph=wanted).reordered, best)
-            best = planned_ahead(fetching, best, slow, target, Asked(ram_bytes, windows.most_seconds), place)
+            best = planned_ahead(fetching, wanted, best, slow, target, Asked(ram_bytes, windows.most_seconds), place)
         if ram_bytes is None or best.arena_bytes <= ram_bytes:
             break
     else:
@@ -266,20 +266,22 @@ class _Asked:
             best = cheapest_in_regions(self.graph, self.target, made, self.regions, place_weights=self.place_weights)
         return best
 
-    def reordered(self, made: Plan, runs: tuple[Run, ...], floor: int) -> Plan:
+    def reordered(self, made: Plan, runs: tuple[Run, ...], room: Room) -> Plan:
         """Returns the plan of an order that was made from that of another plan, by the row if that one is, with its effort.
 
         Args:
             made: the other plan.
             runs: the order, of this graph's nodes.
-            floor: tensors stay whole while the live bytes do not exceed this number.
+            room: how many bytes are enough.
         """
         tensors, alternates = self.graph.tensors, len({run.node for run in made.runs}) < len(made.runs)
         held = [each for each in made.buffers if each.tensor is not None]
         if alternates or any(each.rows < tensors[each.tensor or 0].type.rows for each in held):
-            found = plan_by_row(self.graph, self.target, runs=runs, floor=floor, effort=made.effort)
+            found = plan_by_row(
+                self.graph, self.target, runs=runs, floor=room.floor_bytes, enough=room.enough_bytes, effort=made.effort
+            )
         else:
-            found = replace(self, runs=runs).whole_tensors(OrderSearch(self.graph, made.effort), self.ram_bytes)
+            found = replace(self, runs=runs).whole_tensors(OrderSearch(self.graph, made.effort), room.enough_bytes)
         return replace(found, effort=made.effort, limited=made.limited)
 
     def _smallest(self, orders: OrderSearch) -> Plan:

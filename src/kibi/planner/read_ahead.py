@@ -6,7 +6,7 @@ transfer starts says nothing about the others.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kibi.ir import Graph, early_exits
 from kibi.ops.control.fetch_weights import STATUS_BYTES, StartWeights, WaitWeights
 from kibi.planner.compute_time import node_seconds
+from kibi.planner.lifetimes import lifetimes
 from kibi.planner.order.row_steps import runs_of
 from kibi.planner.plan import Buffer, Plan, Run, SlowWeights
 from kibi.planner.windows import places
@@ -25,7 +26,7 @@ _EXTRA_SHARE = 0.1
 """Without a limit of RAM, the share of an inference's time that may be added by transfers that start later than they could."""
 _WORTH_A_CUT = 0.05
 """A run is divided for an earlier start if that hides a further share of the transfer that is larger."""
-_SHARES = (1.0, 0.97, 0.9, 0.8)
+_SHARES = (1.0, 0.96, 0.88)
 """Of the bytes that are allowed, what may live at once: placement may need a little more."""
 
 _Ints = NDArray[np.int64]
@@ -185,6 +186,19 @@ class AheadNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """The bytes of an order that is placed.
+
+    Attributes:
+        floor_bytes: tensors stay whole while the live bytes do not exceed it.
+        enough_bytes: no smaller arena is looked for.
+    """
+
+    floor_bytes: int
+    enough_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked of a plan whose windows are read ahead.
 
@@ -234,21 +248,23 @@ class Overlap:
 
 def planned_ahead(
     graph: LoweredGraph,
+    ahead: LoweredGraph,
     blocking: Plan,
     slow: SlowWeights,
     target: Target,
     asked: Asked,
-    place: Callable[[tuple[Run, ...], int], Plan],
+    place: Callable[[tuple[Run, ...], Room], Plan],
 ) -> Plan:
     """Returns the plan of an order whose windows are read ahead as far as RAM allows.
 
     Args:
         graph: with FETCH_WEIGHTS.
-        blocking: its plan, in which nothing is read ahead.
+        ahead: the same with START_WEIGHTS and WAIT_WEIGHTS.
+        blocking: the plan of the first one, in which nothing is read ahead.
         slow: how weights are fetched.
         target: the processor, for the time that steps take.
         asked: what is asked of the plan.
-        place: makes the plan of an order, in which tensors stay whole while the live bytes do not exceed a number.
+        place: makes the plan of an order of the second one.
     """
     transfers = Transfers.of(graph, blocking.runs, blocking.live_bytes(), node_seconds(graph, target), slow.bandwidth)
     numbers = AheadNumbers.for_loads(slow.loads)
@@ -258,14 +274,42 @@ def planned_ahead(
         most = max(asked.most_seconds or 0.0, transfers.most_seconds())
         limit, floor = max(blocking.arena_bytes, transfers.least_bytes(most)), 0.0
     tried: list[Plan] = []
-    for share in (*_SHARES, 0.0):  # at last, no transfer starts before it is waited for
+    for share in _SHARES:
         starts = transfers.starts(limit * share)
-        if tried and transfers.inference_seconds(starts) > most:
+        if (starts == transfers.fetched).all() or (tried and transfers.inference_seconds(starts) > most):
             break
-        tried.append(place(transfers.order(starts, numbers), int(limit * share * floor)))
+        tried.append(place(transfers.order(starts, numbers), Room(int(limit * share * floor), limit)))
         if tried[-1].arena_bytes <= limit:
-            break
-    return min(tried, key=lambda made: made.arena_bytes if made.arena_bytes > limit else 0)
+            return tried[-1]
+    if asked.ram_bytes is None and tried:
+        return min(tried, key=lambda made: made.arena_bytes)
+    return _together(ahead, blocking, transfers.order(transfers.fetched, numbers), numbers)
+
+
+def _together(graph: LoweredGraph, blocking: Plan, runs: tuple[Run, ...], numbers: AheadNumbers) -> Plan:
+    """Returns the plan in which each transfer starts when it is waited for: each buffer is where it is without reading ahead.
+
+    Args:
+        graph: with START_WEIGHTS and WAIT_WEIGHTS.
+        blocking: the plan with FETCH_WEIGHTS.
+        runs: its order, with a start and a wait in the place of each fetch.
+        numbers: the nodes of `graph`, by those of the plan.
+    """
+    rows = {buffer.tensor: 0 for buffer in blocking.buffers if buffer.tensor is not None}
+    places = {(each.tensor, each.first_row): each.offset for each in blocking.buffers if each.tensor is not None}
+    for tensor, _ in places:
+        rows[tensor] += 1
+    before = {new: old for table in (numbers.of, numbers.starting) for old, new in table.items()}
+
+    def offset(buffer: Buffer) -> int:
+        if buffer.tensor is not None:
+            return places.get((buffer.tensor, buffer.first_row), 0)  # an arrival has no bytes, and no place
+        found = blocking.scratch_of(before[buffer.nodes[0]])
+        return 0 if found is None else found.offset
+
+    split = [tensor for tensor, count in rows.items() if tensor is not None and count > 1]
+    buffers = lifetimes(graph, runs, split=split)
+    return replace(blocking, runs=runs, buffers=tuple(replace(each, offset=offset(each)) for each in buffers))
 
 
 def levels_of(buffers: Sequence[Buffer], steps: int) -> _Ints:

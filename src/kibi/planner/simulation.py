@@ -381,7 +381,9 @@ class _Arena:
     def _check(self, number: int, step: int) -> Iterator[str]:
         """Yields what is wrong with a row that must be there."""
         offset, size, start, end = self.rows.facts[number]
-        if not self.intact[number]:
+        if not self.intact[number] and not size:
+            yield f"{self._name(number)} is not there: it has no bytes, and no step has made it yet"
+        elif not self.intact[number]:
             places = self.owner[offset : offset + size]
             wrong = np.flatnonzero(places != number)
             where = f"{len(wrong)} of its bytes, from byte {offset + wrong[0]}"

@@ -73,6 +73,7 @@ def plan_by_row(
     *,
     runs: Sequence[Run] | None = None,
     floor: int = 0,
+    enough: int = 0,
     orders: OrderSearch | None = None,
     effort: int = 1,
 ) -> Plan:
@@ -83,6 +84,7 @@ def plan_by_row(
         target: the processor that it is for.
         runs: the order of row steps; None: of the best that are found the one with the smallest arena.
         floor: tensors stay whole while the live bytes do not exceed this number.
+        enough: no smaller arena than this number of bytes is searched for.
         orders: what finds them; None: a search of its own.
         effort: how many times the usual work may be done.
 
@@ -91,7 +93,7 @@ def plan_by_row(
     """
     found = () if runs is not None else (orders or OrderSearch(graph, effort)).by_row()
     listed = [(tuple(runs), 0)] if runs is not None else [(order.runs, order.peak_bytes) for order in found]
-    best = _best(graph, listed, floor, effort)
+    best = _best(graph, listed, floor, effort, enough)
     bound = max((order.lower_bound_bytes for order in found), default=0)
     placement = best.task.placed(best.solution)
     return placement.plan(graph.name, target.name, best.layout.runs, order_bound_bytes=bound)
@@ -161,10 +163,15 @@ def _greedy(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: 
     return found
 
 
-def _best(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: int, effort: int) -> _Placed:
-    """The layout with the smallest arena: search goes on for the best greedy placement of each kind; arguments as of `_greedy`."""
+def _best(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: int, effort: int, enough: int) -> _Placed:
+    """The layout with the smallest arena: search goes on for the best greedy placement of each kind; arguments as of `_greedy`.
+
+    A placement of at most `enough` bytes is not searched on.
+    """
     found = _greedy(graph, orders, floor, effort)
     best = min(found, key=lambda each: each.peak_bytes)
+    if best.peak_bytes <= enough:
+        return best
     for is_whole in (True, False):  # what is easier to place comes first, and may save the other search
         kind = [each for each in found if each.layout.has_whole_inputs is is_whole]
         for each in sorted(kind, key=lambda each: each.peak_bytes)[:1]:
