@@ -43,6 +43,27 @@ def row(model: str, mode: str, ram: str, rate: str, folder: Path) -> str:
     return f"| {model} | {mode} | {ram} | {rate} | {' | '.join(facts)} |"
 
 
+def ahead_row(model: str, mode: str, ram: str, rate: str, folder: Path) -> str:
+    """Returns the line of the table of windows that are read ahead, beside those that are not; arguments as of `row`."""
+    graph = kibi.simplify(kibi.load(zoo_path() / "models" / f"{model}.tflite"))
+    limit = None if ram == "-" else int(ram.replace(",", ""))
+    clock, bandwidth, facts = kibi.target("cortex-m4").clock_hz, round(float(rate) * 1_000_000), list[str]()
+    for weights in ("read:storage", "read:storage,ahead"):
+        plan = kibi.plan(graph, "cortex-m4", input=mode, ram=limit, weights=weights, bandwidth=bandwidth)
+        validate(graph, plan)
+        found = kibi.measure(kibi.compile(graph, plan, folder), oracle=False)
+        assert found.bit_exact
+        assert found.fetches is not None
+        assert found.cycles_estimate is not None
+        fetches, compute = found.fetches, found.cycles_estimate / clock * 1000
+        together = compute + (fetches.seconds - fetches.hidden_seconds) * 1000
+        facts += [f"{found.ram_bytes:,}", f"{fetches.fetched_bytes:,}"]
+        if plan.slow_weights is not None and plan.slow_weights.ahead:
+            facts += [f"{fetches.ahead} of {fetches.count}", f"{fetches.hidden_share:.0%}"]
+        facts.append(f"{together:,.0f} ms")
+    return f"| {model} | {mode} | {ram} | {rate} | {' | '.join(facts)} |"
+
+
 def _rows() -> list[re.Match[str]]:
     return list(_ROW.finditer(PAGE.read_text(encoding="utf-8")))
 
