@@ -64,13 +64,15 @@ def ahead_row(model: str, mode: str, ram: str, rate: str, folder: Path) -> str:
     return f"| {model} | {mode} | {ram} | {rate} | {' | '.join(facts)} |"
 
 
-def _rows() -> list[re.Match[str]]:
-    return list(_ROW.finditer(PAGE.read_text(encoding="utf-8")))
+def _rows(*, are_ahead: bool = False) -> list[re.Match[str]]:
+    """The rows of the first table, or of that of windows that are read ahead, which has shares."""
+    found = _ROW.finditer(PAGE.read_text(encoding="utf-8"))
+    return [match for match in found if ("%" in match[0]) is are_ahead]
 
 
-def _cases() -> list[object]:
+def _cases(*, are_ahead: bool = False) -> list[object]:
     found: list[object] = []
-    for match in _rows():
+    for match in _rows(are_ahead=are_ahead):
         is_quick = (match["model"], match["ram"], match["rate"]) == _QUICK
         marks = [] if is_quick else [pytest.mark.slow]
         found.append(pytest.param(match[0], marks=marks, id=f"{match['model']}-{match['ram']}-{match['rate']}"))
@@ -84,6 +86,25 @@ def test_table_says_what_is_measured(line: str, tmp_path: Path) -> None:
     match = _ROW.match(line)
     assert match is not None
     assert row(match["model"], match["input"], match["ram"], match["rate"], tmp_path) == line
+
+
+@requires_zoo
+@pytest.mark.parametrize("line", _cases(are_ahead=True))
+def test_table_of_windows_that_are_read_ahead_says_what_is_measured(line: str, tmp_path: Path) -> None:
+    """The same for plans that read ahead and plans that do not."""
+    match = _ROW.match(line)
+    assert match is not None
+    assert ahead_row(match["model"], match["input"], match["ram"], match["rate"], tmp_path) == line
+
+
+def test_table_of_windows_that_are_read_ahead_has_all_models_at_each_bandwidth() -> None:
+    """An inference is never slower than without, and some are much faster."""
+    rows = [[cell.strip() for cell in match[0].strip("|").split("|")] for match in _rows(are_ahead=True)]
+    for model in ("tflm_person_detect", "mlperf_kws_int8", "mlperf_vww_int8"):
+        assert {cells[3] for cells in rows if cells[0] == model} == {"0.5", "4", "20"}
+    times = [[int(cells[place].split()[0]) for place in (6, 11)] for cells in rows]
+    assert all(ahead <= plain for plain, ahead in times)
+    assert min(ahead / plain for plain, ahead in times) < 0.8
 
 
 def test_table_has_the_models_and_the_bandwidths_that_the_page_speaks_of() -> None:

@@ -5,6 +5,7 @@ life begins there. In the time between, the bytes that live are those of the ord
 transfer starts says nothing about the others.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -295,10 +296,8 @@ def _together(graph: LoweredGraph, blocking: Plan, runs: tuple[Run, ...], number
         runs: its order, with a start and a wait in the place of each fetch.
         numbers: the nodes of `graph`, by those of the plan.
     """
-    rows = {buffer.tensor: 0 for buffer in blocking.buffers if buffer.tensor is not None}
     places = {(each.tensor, each.first_row): each.offset for each in blocking.buffers if each.tensor is not None}
-    for tensor, _ in places:
-        rows[tensor] += 1
+    parts = Counter(each.tensor for each in blocking.buffers if each.tensor is not None)
     before = {new: old for table in (numbers.of, numbers.starting) for old, new in table.items()}
 
     def offset(buffer: Buffer) -> int:
@@ -307,7 +306,7 @@ def _together(graph: LoweredGraph, blocking: Plan, runs: tuple[Run, ...], number
         found = blocking.scratch_of(before[buffer.nodes[0]])
         return 0 if found is None else found.offset
 
-    split = [tensor for tensor, count in rows.items() if tensor is not None and count > 1]
+    split = [tensor for tensor, count in parts.items() if count > 1]
     buffers = lifetimes(graph, runs, split=split)
     return replace(blocking, runs=runs, buffers=tuple(replace(each, offset=offset(each)) for each in buffers))
 
