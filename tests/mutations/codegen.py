@@ -279,5 +279,29 @@ CODEGEN = (
         "Each window is filled with the first layer's weights.",
         ("tests/codegen/test_slow_weights.py", "-k", "orders_of_all_kinds"),
     ),
+    Mutation(
+        "codegen.rewind-leaves-a-transfer-behind",
+        "codegen/slices_c.py",
+        'settle=code("        (void)${name}_settle(model);\\n", name=b.prefix) if b.notes_transfers else code(""),',
+        'settle=code(""),',
+        "An inference that is given up leaves a transfer that writes to the arena.",
+        ("tests/codegen/test_read_ahead.py", "-k", "rewind"),
+    ),
+    Mutation(
+        "codegen.transfer-that-was-waited-for-is-waited-for-again",
+        "codegen/fetch_c.py",
+        "if (model->transfer == 1) {",
+        "if (model->transfer != 2) {",
+        "After a checkpoint, which has waited, the next step waits for a transfer that does not run.",
+        ("tests/codegen/test_read_ahead.py", "-k", "what_it_saves"),
+    ),
+    Mutation(
+        "codegen.transfers-run-on-with-a-lease",
+        "codegen/fetch_c.py",
+        "if not (b.notes_transfers and b.extras.lease):",
+        "if not (b.notes_transfers and b.extras.lease and b.extras.checkpoints):",
+        "A transfer writes to an arena that another model has taken in a pause.",
+        ("tests/codegen/test_read_ahead.py", "-k", "change_hands"),
+    ),
 )
 """All of them."""

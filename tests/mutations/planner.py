@@ -264,6 +264,30 @@ _WINDOWS = (
         "The parts of a layer whose output is in the caller's buffer need buffers of the caller's, too.",
         ("tests/planner/test_channel_parts.py",),
     ),
+    Mutation(
+        "planner.transfer-crosses-the-end-of-an-inference",
+        "planner/read_ahead.py",
+        "np.maximum(after, last_end[fetched] + 1)",
+        "np.maximum(after, 0)",
+        "An operator ends the inference while a transfer runs, which nobody waits for.",
+        ("tests/planner/test_read_ahead.py", "-k", "may_end"),
+    ),
+    Mutation(
+        "planner.validator-allows-two-transfers",
+        "planner/validation.py",
+        "            if running is not None:",
+        "            if running == (-1, row):",
+        "A plan may start a transfer while another one runs.",
+        ("tests/planner/test_read_ahead.py", "-k", "order_of_transfers"),
+    ),
+    Mutation(
+        "planner.window-is-forgotten-in-the-bytes-of-an-early-start",
+        "planner/read_ahead.py",
+        "most = limit_bytes - int(self.sizes[number]) - STATUS_BYTES",
+        "most = limit_bytes - STATUS_BYTES",
+        "A transfer starts where its window does not fit beside what lives.",
+        ("tests/planner/test_read_ahead.py", "-k", "as_the_bytes_allow"),
+    ),
 )
 
 PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED, *_WINDOWS)

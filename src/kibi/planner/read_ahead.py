@@ -76,20 +76,10 @@ class Transfers:
             if view.op.fetches:
                 fetches[number], sizes[number] = True, view.output.type.row_bytes
         fetched = np.flatnonzero(fetches[nodes])
-        ends = np.zeros(len(views), np.bool_)
-        ends[[*early_exits(graph), *graph.loops]] = True
-        last_end = np.maximum.accumulate(np.where(ends[nodes], np.arange(len(nodes)), -1)) if len(nodes) else nodes
-        # Nothing is in flight where a node may end the inference, nor before the first row of a stream.
-        streams = int(any(view.op.receives for view in views))
-        earliest = (
-            np.maximum(np.concatenate([[streams], fetched[:-1] + 1]), last_end[fetched] + 1)
-            if len(fetched)
-            else fetched
-        )
         each = np.array([time / view.steps for time, view in zip(seconds, views, strict=True)], np.float64)
         return Transfers(
             tuple(runs), fetched, sizes[nodes[fetched]], np.asarray(levels, np.int64), each[nodes],
-            np.minimum(earliest, fetched), bandwidth,
+            _earliest(graph, nodes, fetched), bandwidth,
         )  # fmt: skip
 
     @cached_property
@@ -317,6 +307,26 @@ def levels_of(buffers: Sequence[Buffer], steps: int) -> _Ints:
     np.add.at(change, [each.start for each in buffers], [each.size_bytes for each in buffers])
     np.subtract.at(change, [each.end for each in buffers], [each.size_bytes for each in buffers])
     return np.cumsum(change)[:-1]
+
+
+def _earliest(graph: Graph, nodes: _Ints, fetched: _Ints) -> _Ints:
+    """The first step before which each transfer may start: after the transfer before it, and after all that may end the inference.
+
+    No transfer runs before the first row of a stream, either.
+
+    Args:
+        graph: with FETCH_WEIGHTS.
+        nodes: the node of each step.
+        fetched: the steps of FETCH_WEIGHTS, ascending.
+    """
+    if not len(fetched):
+        return fetched
+    first = int(any(view.op.receives for view in graph.views))
+    after = np.concatenate([[first], fetched[:-1] + 1])
+    ends = np.zeros(len(graph.nodes), np.bool_)
+    ends[[*early_exits(graph), *graph.loops]] = True
+    last_end = np.maximum.accumulate(np.where(ends[nodes], np.arange(len(nodes)), -1))
+    return np.minimum(np.maximum(after, last_end[fetched] + 1), fetched)
 
 
 def _nodes(runs: Sequence[Run]) -> _Ints:
