@@ -9,6 +9,7 @@ from tests.cli.conftest import Kibi
 from tests.engines.networks import residual_bytes
 
 _OPTIONS = ("--weights", "read:storage_read", "--bandwidth", "1000000")
+_AHEAD = ("--weights", "read:storage,ahead", "--bandwidth", "1000000")
 
 
 @pytest.fixture
@@ -50,11 +51,41 @@ def test_measurement_names_the_fetches(kibi: Kibi, residual: Path) -> None:
     assert "FETCH_WEIGHTS" in done.out
 
 
+def test_windows_that_are_read_ahead_are_printed_saved_and_compiled(kibi: Kibi, residual: Path, tmp_path: Path) -> None:
+    """What passes while kernels run, in the text and in JSON; a saved plan makes the same library."""
+    options = ("--weights", "read:storage,ahead", "--bandwidth", "1000000", "--ram", "50000")
+    shown = kibi("plan", residual, *options, "--no-longest-step", "-o", tmp_path / "plan.json")
+    assert (shown.code, shown.err) == (0, "")
+    fetches = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))["fetches"]
+    assert 0 < fetches["ahead"] <= fetches["count"]
+    assert fetches["hidden_share"] == round(fetches["hidden_seconds"] * 1000 / fetches["milliseconds"], 4)
+    words = f"{fetches['ahead']} start ahead, and {fetches['hidden_seconds'] * 1000:.1f} ms ({fetches['hidden_share']:.0%}) pass"
+    assert words in " ".join(shown.out.split())
+    compiled = kibi("compile", residual, "--plan", tmp_path / "plan.json", "-o", tmp_path / "a")
+    assert words in " ".join(compiled.out.split())
+    anew = kibi("compile", residual, *options, "-o", tmp_path / "b", "--json")
+    assert json.loads(anew.out)["models"][0]["fetches"] == fetches
+    texts = [(tmp_path / name / "residual.c").read_bytes().splitlines() for name in "ab"]
+    assert texts[0][2:] == texts[1][2:]
+    header = (tmp_path / "b" / "residual.h").read_text(encoding="utf-8")
+    assert "\nint storage_start(void *to, uint32_t offset, uint32_t bytes);\n" in header
+    assert "\nint storage_wait(void);\n" in header
+    measured = kibi("measure", residual, *options, "--no-oracle", "--json")
+    found = json.loads(measured.out)
+    assert found["bit_exact"] is True
+    assert found["fetches"]["ahead"] == fetches["ahead"]
+    assert 0 < found["fetches"]["hidden_seconds"] <= found["fetches"]["fetched_bytes"] / 1_000_000
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [
         (["plan", "--weights", "rom:x", "--bandwidth", "5"], "weights cannot be stored as 'rom:x'"),
         (["plan", "--weights", "read:x"], "Add --bandwidth"),
+        (["plan", "--weights", "read:x,ahead"], "Add --bandwidth"),
+        (["plan", "--weights", "read:x,behind", "--bandwidth", "5"], "Write read:NAME,ahead or read:NAME"),
+        (["compile", *_AHEAD, "--format", "plan", "-o", "x.kpln"], "Leave --format plan and --tune out"),
+        (["measure", *_AHEAD, "--tune"], "Leave --format plan and --tune out"),
         (["plan", "--bandwidth", "5"], "Add --weights"),
         (["plan", *_OPTIONS, "--fences", "--no-longest-step"], "Leave --weights out"),
         (["compile", *_OPTIONS, "--format", "plan", "-o", "x.kpln"], "Leave --format plan and --tune out"),

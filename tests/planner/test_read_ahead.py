@@ -17,7 +17,7 @@ from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel, Run, validate
 from kibi.planner.compute_time import node_seconds
 from kibi.planner.lifetimes import lifetimes
-from kibi.planner.read_ahead import Overlap, Transfers
+from kibi.planner.read_ahead import Asked, Overlap, Room, Transfers, planned_ahead
 from kibi.planner.weights_option import ReadWeights, weights_named
 from kibi.planner.windows import places
 from kibi.reports.fetches import fetches_of, fetches_text
@@ -290,6 +290,29 @@ def test_starts_are_as_early_as_the_bytes_allow() -> None:
     assert transfers.least_bytes(9.0) == 20 + status
     assert transfers.least_bytes(13.0) == 20
     assert transfers.least_bytes(0.0) == 28 + status
+
+
+def test_plan_without_early_starts_keeps_its_places(glyphs: Graph) -> None:
+    """Where no placement with an early start fits: each buffer is where it is without reading ahead, and the plan is right."""
+    blocking = kibi.plan(glyphs, weights=_READ, bandwidth=100_000_000)
+    assert blocking.slow_weights is not None
+    assert max(blocking.slow_weights.loads) > 1
+    slow = replace(blocking.slow_weights, ahead=True)
+    graph, ahead = (
+        PlannedModel.of(glyphs, replace(blocking, slow_weights=each)).graph for each in (blocking.slow_weights, slow)
+    )
+    target, asked = kibi.target("cortex-m4"), Asked(blocking.arena_bytes, None)
+
+    def place(runs: tuple[Run, ...], room: Room) -> Plan:
+        assert room.enough_bytes == blocking.arena_bytes
+        return replace(blocking, runs=runs, arena_bytes=room.enough_bytes + 1)
+
+    made = replace(planned_ahead(graph, ahead, blocking, slow, target, asked, place), slow_weights=slow)
+    assert made.arena_bytes == blocking.arena_bytes
+    validate(glyphs, made)
+    assert _ahead(glyphs, made) == 0
+    inputs = seeded_inputs(glyphs, 0)
+    assert same_bits(kibi.run(glyphs, made, inputs), kibi.run(glyphs, blocking, inputs))
 
 
 def test_overlap_is_that_of_the_order(glyphs: Graph, ample: Plan) -> None:
