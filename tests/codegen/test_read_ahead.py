@@ -334,6 +334,19 @@ def test_layers_that_add_up_rows_give_the_same_bits(tmp_path: Path, head: str) -
     assert same_bits(engine.run(inputs), kibi.run(model, kibi.plan(model), inputs))
 
 
+def test_parts_of_a_layer_are_counted_apart(glyphs: Graph, tmp_path: Path) -> None:
+    """A measurement shows the instructions of each part, and what passes while they run."""
+    plan = _plan(glyphs, "cortex-m4", ram=8_000)
+    assert plan.slow_weights is not None
+    assert max(plan.slow_weights.parts) > 1
+    found = kibi.measure(kibi.compile(glyphs, plan, tmp_path), oracle=False)
+    assert found.bit_exact
+    assert sum(cost.instructions for cost in found.ops) <= found.instructions
+    assert found.fetches is not None
+    assert found.fetches.ahead == _ahead(glyphs, plan)
+    assert 0.3 < found.fetches.hidden_share < 1
+
+
 def test_two_models_need_functions_of_different_names(tmp_path: Path) -> None:
     """`read:a,ahead` takes the names that `read:a_wait` takes."""
     models = [residual_network(), pooled_network("MEAN")]

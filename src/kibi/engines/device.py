@@ -142,7 +142,7 @@ class DeviceEngine:
 
     def instructions_of(self, node: int) -> int:
         """Instructions that a node's steps took in the last run, with all that they called."""
-        return 0 if self.last is None else self.last.by_operator.get(self._model.functions[node], 0)
+        return 0 if self.last is None else self.last.by_operator.get(self._label(node), 0)
 
     def _in_slices(self, steps: int | None, instruction_limit: int) -> list[Call]:
         """Runs what can be run, in slices; nothing without a number of steps."""
@@ -209,7 +209,14 @@ class DeviceEngine:
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)
 
+    def _label(self, node: int) -> str:
+        """The name of a node's operator; with the node's function where several nodes come from that operator."""
+        nodes = self._model.graph.nodes
+        label = nodes[node].label
+        is_alone = sum(each.label == label for each in nodes) == 1
+        return label if is_alone else f"{label} in {self._model.functions[node]}"
+
     def _function_labels(self) -> dict[str, str]:
-        """Symbol to label, the function of a node; a compiler may have cloned it under a name with a suffix."""
-        functions = frozenset(self._model.functions)
-        return {symbol: base for symbol in self.image.symbols if (base := symbol.partition(".")[0]) in functions}
+        """Symbol to label; a compiler may have cloned a function under a name with a suffix."""
+        labels = {function: self._label(node) for node, function in enumerate(self._model.functions)}
+        return {symbol: labels[base] for symbol in self.image.symbols if (base := symbol.partition(".")[0]) in labels}
