@@ -1,7 +1,7 @@
 """An estimate of the time that nodes compute, for choices between computing and reading: it needs no compiler and no emulator.
 
 Cycles are a sum of three products: multiply-accumulates, bytes of input rows that steps read, and steps. The factors were fitted
-by least squares to the cycles that `kibi measure` estimates for the nodes of four MLPerf models and person detection, whole and
+by least squares to the cycles that `kibi measure` estimates for the nodes of three MLPerf models and person detection, some of them
 divided by channels. All nodes together differ from these by 5 % with DSP instructions and by up to 13 % without.
 """
 

@@ -326,7 +326,8 @@ def _earliest(graph: Graph, nodes: _Ints, fetched: _Ints) -> _Ints:
     ends = np.zeros(len(graph.nodes), np.bool_)
     ends[[*early_exits(graph), *graph.loops]] = True
     last_end = np.maximum.accumulate(np.where(ends[nodes], np.arange(len(nodes)), -1))
-    return np.minimum(np.maximum(after, last_end[fetched] + 1), fetched)
+    found: _Ints = np.minimum(np.maximum(after, last_end[fetched] + 1), fetched)
+    return found
 
 
 def _nodes(runs: Sequence[Run]) -> _Ints:
