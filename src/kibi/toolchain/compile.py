@@ -12,6 +12,7 @@ from kibi.toolchain.cache import cached, digest, temporary_folder, zig_folder
 from kibi.toolchain.compilers import find_compiler
 from kibi.toolchain.flags import compile_flags
 from kibi.toolchain.host_cpu import host_cpu
+from kibi.toolchain.includes import included
 
 _WORKERS = 2
 _HEADER_SUFFIXES = (".h", ".hpp", ".inc")
@@ -30,8 +31,9 @@ def compile_objects(
 ) -> tuple[Path, ...]:
     """Compiles C files, with all warnings as errors.
 
-    An object is compiled again when its source, the compiler, a flag, or any header in the include folders (at any
-    depth) or beside the source has changed; for the host, when the processor is another one, too.
+    An object is compiled again when its source, the compiler, a flag, or a header that the source includes has changed; for the
+    host, when the processor is another one, too. If the source's text does not tell which headers it includes, all those in the
+    include folders (at any depth) and beside the source count.
 
     Args:
         sources: the C files.
@@ -50,22 +52,22 @@ def compile_objects(
         ToolchainError: the compiler is missing, a name is unknown, a source cannot be read, or one does not compile.
     """
     tool = find_compiler(compiler, target)
+    folders = [Path(folder).absolute() for folder in includes]
     command = [
         *(tool.c if language == "c99" else tool.cxx),
         *compile_flags(tool.name, target, level, language, sanitize=sanitize),
-        *(f"-I{Path(folder).absolute()}" for folder in includes),
+        *(f"-I{folder}" for folder in folders),
         *flags,
     ]
     maker = (tool.identity, host_cpu() if target.is_host else "")
     paths = [Path(source).absolute() for source in sources]
     contents = {path: _read(path) for path in dict.fromkeys(paths)}
-    shared_headers = _headers(path for folder in includes for path in Path(folder).rglob("*"))
-    near_headers = {folder: _headers(folder.iterdir()) for folder in {path.parent for path in paths}}
+    folder_names = {f"-I{folder}": f"#{number}" for number, folder in enumerate(folders)}
+    flags_key = [folder_names.get(part, part) for part in command]
 
     def compile_one(source: Path) -> Path:
-        folders = {str(folder): f"#{number}" for number, folder in enumerate(includes)}
-        flags_key = (folders.get(part.removeprefix("-I"), part) for part in command)
-        headers = (shared_headers, near_headers[source.parent])
+        known = included(source, contents[source], folders)
+        headers = _all_headers(source, folders) if known is None else known
         key = digest(*maker, *flags_key, source.name, contents[source], *headers)
 
         def make(folder: Path) -> None:
@@ -105,6 +107,12 @@ def _read(source: Path) -> bytes:
         return source.read_bytes()
     except OSError as error:
         raise ToolchainError(f"cannot read the source {source}: {error.strerror}") from error
+
+
+def _all_headers(source: Path, folders: Sequence[Path]) -> tuple[str, ...]:
+    """Returns a hash over the names and contents of all headers in the folders, and one over those beside the source."""
+    places = ((path for folder in folders for path in folder.rglob("*")), source.parent.iterdir())
+    return tuple(map(_headers, places))
 
 
 def _headers(paths: Iterable[Path]) -> str:
