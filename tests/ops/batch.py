@@ -12,6 +12,7 @@ from kibi.dtypes import Array
 from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel
 from kibi.targets import target
+from kibi.toolchain.includes import without_first_comments
 from tests.ops.machines import HERE, Machine, Recipe
 
 _HARNESS = Path(__file__).with_name("batch.c")
@@ -102,7 +103,7 @@ class Batch:
 def _units(library: Library) -> Iterator[Path]:
     """The sources, a model's two as one so that there are half as many to compile, with preconditions checked.
 
-    Texts are joined, not included: the compiler's cache looks at a source and at headers, not at other sources.
+    They begin without the comment that names the library, so that a kernel is compiled once for all batches.
     """
     assert library.directory is not None
     for name in library.sources:
@@ -111,7 +112,8 @@ def _units(library: Library) -> Iterator[Path]:
             continue
         checks = "#include <assert.h>\n#define KIBI_ASSERT(condition) assert(condition)\n"
         path = (library.directory / name).with_name(f"unit_{Path(name).name}")  # beside the headers that it includes
-        path.write_text(checks + library.files[name] + library.files.get(f"{model}_weights.c", ""))
+        text = without_first_comments(library.files[name].encode()).decode()
+        path.write_text(checks + text + library.files.get(f"{model}_weights.c", ""))
         yield path
 
 

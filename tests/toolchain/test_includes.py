@@ -6,7 +6,7 @@ import pytest
 
 from kibi.targets import target
 from kibi.toolchain import compile_objects
-from kibi.toolchain.includes import included
+from kibi.toolchain.includes import compiled_texts, without_first_comments
 
 
 def _write(folder: Path, **texts: str) -> None:
@@ -16,7 +16,12 @@ def _write(folder: Path, **texts: str) -> None:
 
 
 def _included(folder: Path, text: str, *folders: str) -> tuple[str | bytes, ...] | None:
-    return included(folder / "source.c", text.encode(), [folder / each for each in folders])
+    """What is included, and the headers' texts, without the source's own."""
+    found = compiled_texts(folder / "source.c", text.encode(), [folder / each for each in folders])
+    if found is None:
+        return None
+    place = found.index(text.encode())
+    return found[:place] + found[place + 1 :]
 
 
 def test_headers_are_followed_and_each_is_read_once(tmp_path: Path) -> None:
@@ -43,7 +48,7 @@ def test_file_beside_the_source_counts_before_those_of_folders(tmp_path: Path) -
     [
         '#inc\\\nlude "x.h"\n',
         '#/* a\ncomment */include "x.h" // why\n',
-        '#if 0\n#include "x.h"\n#endif\n',
+        '#if 0\n#include "x.h"\n#endif\nint y;\n',
         '#include\t"x.h"\r\n',
     ],
 )
@@ -69,19 +74,76 @@ def test_text_that_does_not_tell_is_known(tmp_path: Path, text: str) -> None:
 
 def test_comments_and_strings_include_nothing(tmp_path: Path) -> None:
     """Words in a comment or in a string are no directives."""
-    text = '/*\n#include "x.h"\n*/\nconst char *s = "/*";\n//\\\n#include "x.h"\nconst char *t = "*/";\n'
+    text = 'int z;\n/*\n#include "x.h"\n*/\nconst char *s = "/*";\n//\\\n#include "x.h"\nconst char *t = "*/";\n'
     assert _included(tmp_path, text) == ()
 
 
-def test_object_is_shared_by_libraries_that_differ_in_other_headers(tmp_path: Path) -> None:
-    """A kernel that two libraries have is compiled once, whatever their models' headers say."""
+_GUARD = (
+    "#ifndef KIBI_X\n#define KIBI_X\n{}\n/* names */\n#define kibi_add lib_kibi_add\n#define KIBI_PART 0\n\n#endif\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("middle", "text", "kept"),
+    [
+        ("int x;", "int y;", ()),
+        ("int x;", "void kibi_add(void);", ("kibi_add",)),
+        ("int kibi_add;", "#if KIBI_PART\n#endif\nint y;", ("kibi_add", "KIBI_PART")),
+        ("#define JOINED(a) kibi_ ## a", "int y;", ("kibi_add",)),
+        ("#define JOINED(a, b) a ## b", "int JOINED(KIBI, _PART);", ("KIBI_PART",)),
+        ("#define TEXT(a) #a", "int kibi_;", ()),
+        ("#define LONG a\\", "int y;", ("kibi_add", "KIBI_PART")),
+    ],
+)
+def test_last_definitions_count_where_their_names_may_be_used(
+    tmp_path: Path, middle: str, text: str, kept: tuple[str, ...]
+) -> None:
+    """A name that no text has, and that none can join, is left out; the text that is compiled stays the same."""
+    _write(tmp_path, x=_GUARD.format(middle))
+    found = _included(tmp_path, f'#include "x.h"\n{text}\n')
+    assert found is not None
+    header = found[-1]
+    assert isinstance(header, bytes)
+    assert tuple(name for name in ("kibi_add", "KIBI_PART") if f"#define {name} ".encode() in header) == kept
+
+
+def test_definition_that_another_one_uses_or_a_flag_counts(tmp_path: Path) -> None:
+    """Names are used by the values of others, too, and by the compiler's own flags."""
+    _write(tmp_path, x="\n#define kibi_a kibi_b\n#define kibi_b 1\n#define kibi_c 1\n#endif\n")
+    found = compiled_texts(tmp_path / "s.c", b'#include "x.h"\n', [], ["-DNAME=kibi_c"])
+    assert found is not None
+    assert found[-1] == b"\n#define kibi_b 1\n#define kibi_c 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("/* a */\n/* b\n*/ int x; /* c */\n", "\n\n int x; /* c */\n"),
+        ("int x; /* a */\n", "int x; /* a */\n"),
+        ("/* a *\\\n/ int x; /* b */\n", "/* a *\\\n/ int x; /* b */\n"),
+        ("/* a *??/\n/ int x; /* b */\n", "/* a *??/\n/ int x; /* b */\n"),
+        ("// a\\\n b\nint x;\n", "// a\\\n b\nint x;\n"),
+        ("/* a", "/* a"),
+    ],
+)
+def test_first_comments_alone_are_left_out(text: str, left: str) -> None:
+    """Lines keep their numbers, and a comment whose end could be another one is kept."""
+    assert without_first_comments(text.encode()) == left.encode()
+
+
+def test_object_is_shared_by_libraries_that_differ_in_other_kernels(tmp_path: Path) -> None:
+    """A kernel that two libraries have is compiled once, whatever their models, other kernels and commands are."""
     made: list[Path] = []
     for number in range(2):
         folder = tmp_path / str(number)
-        _write(folder, kernel="#define VALUE 3\n", model=f"#define MODEL {number}\n")
-        (folder / "kernel.c").write_text(
-            '#include "kernel.h"\nint f(void);\nint f(void) { return VALUE; }\n', encoding="utf-8"
+        names = f"#define kibi_f lib_kibi_f\n#define kibi_f{number} lib_kibi_f{number}\n"
+        _write(
+            folder,
+            kernel=f"/* command {number} */\n#ifndef K\n#define K\n{names}#endif\n",
+            model=f"#define M {number}\n",
         )
+        text = f'/* command {number} */\n#include "kernel.h"\nint kibi_f(void);\nint kibi_f(void) {{ return 3; }}\n'
+        (folder / "kernel.c").write_text(text, encoding="utf-8")
         made += compile_objects([folder / "kernel.c"], target("cortex-m4"), includes=[folder])
     assert made[0] == made[1]
 

@@ -12,7 +12,7 @@ from kibi.toolchain.cache import cached, digest, temporary_folder, zig_folder
 from kibi.toolchain.compilers import find_compiler
 from kibi.toolchain.flags import compile_flags
 from kibi.toolchain.host_cpu import host_cpu
-from kibi.toolchain.includes import included
+from kibi.toolchain.includes import compiled_texts
 
 _WORKERS = 2
 _HEADER_SUFFIXES = (".h", ".hpp", ".inc")
@@ -32,8 +32,9 @@ def compile_objects(
     """Compiles C files, with all warnings as errors.
 
     An object is compiled again when its source, the compiler, a flag, or a header that the source includes has changed; for the
-    host, when the processor is another one, too. If the source's text does not tell which headers it includes, all those in the
-    include folders (at any depth) and beside the source count.
+    host, when the processor is another one, too. Comments at the beginning of a file do not count, nor definitions of Kibi's own
+    names that no text has. If the source's text does not tell which headers it includes, all those in the include folders (at any
+    depth) and beside the source count.
 
     Args:
         sources: the C files.
@@ -66,9 +67,10 @@ def compile_objects(
     flags_key = [folder_names.get(part, part) for part in command]
 
     def compile_one(source: Path) -> Path:
-        known = included(source, contents[source], folders)
-        headers = _all_headers(source, folders) if known is None else known
-        key = digest(*maker, *flags_key, source.name, contents[source], *headers)
+        texts = compiled_texts(source, contents[source], folders, flags)
+        if texts is None:
+            texts = (contents[source], *_all_headers(source, folders))
+        key = digest(*maker, *flags_key, source.name, *texts)
 
         def make(folder: Path) -> None:
             output = folder / f"{source.stem}.o"
