@@ -113,7 +113,7 @@ def test_sums_beyond_their_bits_are_defined_in_c(
     models = [*extreme, *((case, graph_of(case)) for case in _means())]
     graphs = [graph for _, graph in models]
     plans = [plan(graph, target(processor), goal=goal) for graph in graphs]
-    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="1", sanitize=True, processor=processor)
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="0", sanitize=True, processor=processor)
     outcomes = batch.run([case.inputs for case, _ in models])
     for (case, graph), outcome in zip(models, outcomes, strict=True):
         for run in outcome.outputs:

@@ -99,7 +99,7 @@ def test_host_c_under_sanitizers_equals_tflm(
     check_gcc()
     plans = [spread(made) for made in _plans(drawn, processor, goal)]
     graphs = [graph for _, graph in drawn]
-    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="1", sanitize=True, processor=processor)
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="0", sanitize=True, processor=processor)
     for (_, graph), made, outcome in zip(drawn, plans, _check(drawn, wanted, batch), strict=True):
         broken = [byte for byte in gaps(made) if outcome.arena[byte] != CANARY]
         assert not broken, f"arena bytes {broken} belong to no buffer; {describe(graph)}"
@@ -118,7 +118,7 @@ def test_host_c_optimized_by_the_default_compiler_equals_tflm(
 def test_host_c_of_telling_models_equals_tflm(oracle: Oracle, tmp_path: Path) -> None:
     """Models that are made so that single lines of kernels and of generated code decide."""
     models = [(case, graph_of(case)) for case in telling_models()]
-    batch = Batch([graph for _, graph in models], _plans(models), tmp_path, compiler="zig", level="1", sanitize=True)
+    batch = Batch([graph for _, graph in models], _plans(models), tmp_path, compiler="zig", level="0", sanitize=True)
     _check(models, [outputs_of(case, oracle) for case, _ in models], batch)
 
 
@@ -132,7 +132,7 @@ def test_host_c_of_elements_of_eight_bytes_reads_them_where_they_are_aligned(
     assert {case.operator for case, _ in models} >= {"SignalFilterBank", "SignalFilterBankSquareRoot"}
     plans = [plan(graph, target("cortex-m4")) for _, graph in models]
     graphs = [graph for _, graph in models]
-    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="1", processor="cortex-m4", sanitize=True)
+    batch = Batch(graphs, plans, tmp_path, compiler="gcc", level="0", processor="cortex-m4", sanitize=True)
     _check(models, [wanted[place] for place in wide], batch)
 
 
@@ -147,7 +147,7 @@ def test_host_c_quantize_of_any_float_equals_python(dtype: DType, tmp_path: Path
     graph = graph_of(Case("QUANTIZE", b.finish([y]), ()))
     compiler = "gcc" if shutil.which("gcc") else "zig"
     made = plan(graph, target("host"))
-    outcome = Batch([graph], [made], tmp_path, compiler=compiler, level="1", sanitize=True).run([[values]])[0]
+    outcome = Batch([graph], [made], tmp_path, compiler=compiler, level="0", sanitize=True).run([[values]])[0]
     assert_same(graph, outcome.outputs[0], Interpreter(graph).run([values]))
     assert outcome.outputs[0][0][:3].tolist() == [7, *reversed(dtype.limits)]
 

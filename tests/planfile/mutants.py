@@ -150,7 +150,7 @@ def fuzzer(kernels: tuple[str, ...]) -> Path:
     if limit.is_file():
         limit.write_text("#define KIBI_WHILE_LIMIT 50u\n" + limit.read_text())
     main.write_text("#define _POSIX_C_SOURCE 200809L\n" + Path(__file__).with_name("fuzz.c").read_text())
-    return build_program([*sources, main], compiler="gcc", level="1", includes=[folder], sanitize=True)
+    return build_program([*sources, main], compiler="gcc", level="0", includes=[folder], sanitize=True)
 
 
 def tried(kernels: tuple[str, ...], files: Sequence[bytes], seconds: float = 300) -> tuple[int, int]:
