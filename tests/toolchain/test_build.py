@@ -191,12 +191,22 @@ def test_sanitized_program_stops_at_bad_access(tmp_path: Path) -> None:
         assert ("program3.c" in done.stderr) == fails
 
 
-def test_program_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compiler", ["zig", "gcc"])
+def test_program_runs(tmp_path: Path, compiler: str) -> None:
     """A program for the host runs and returns its code."""
-    check_gcc()
+    if compiler == "gcc":
+        check_gcc()
     source = _write(tmp_path, program='#include <stdio.h>\nint main(void) { puts("hello"); return 3; }')
-    done = subprocess.run([build_program(source, compiler="gcc")], capture_output=True, text=True, check=False)
+    done = subprocess.run([build_program(source, compiler=compiler)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "hello\n")
+
+
+@pytest.mark.slow
+def test_program_that_needs_the_run_time_library_runs(tmp_path: Path) -> None:
+    """What the compiler calls by itself, such as a product of complex numbers, is linked from zig's library."""
+    text = "int main(int n, char **names) { (void)names; double _Complex z = n; z *= z; return (int)*(double *)&z; }"
+    done = subprocess.run([build_program(_write(tmp_path, program=text))], check=False)
+    assert done.returncode == 1
 
 
 def test_shared_libraries_of_other_systems_are_linked_by_their_own_linkers() -> None:
