@@ -8,6 +8,8 @@ else
 BIN := $(VENV)/bin
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of Python processes: without bytecode, each compiles the modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 # CI's machine has two cores; tests run on as many as there are.
 JOBS ?= auto
 
