@@ -35,7 +35,7 @@ def library(folder: Path) -> ctypes.CDLL:
     texts = library_texts(operators(), target("host"))
     write(folder, {name.path: text.text for name, text in texts.items()})
     sources = sorted(folder.rglob("*.c"))
-    loaded = load_library(build_shared(sources, includes=[folder], level="1", sanitize=True))
+    loaded = load_library(build_shared(sources, includes=[folder], level="0", sanitize=True))
     for name in ("kibi_pin", "kibi_block_at"):
         getattr(loaded, name).restype = ctypes.c_void_p
     for name in ("kibi_available", "kibi_history_at"):

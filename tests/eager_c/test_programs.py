@@ -90,7 +90,7 @@ def _run(loaded: ctypes.CDLL, name: str, buffers: list[Array], ram_bytes: int = 
 def _library(folder: Path, programs: list[Program]) -> ctypes.CDLL:
     files = kibi.compile_eager(folder, program=programs, target="host")
     sources = [path for path in files if path.suffix == ".c" and path.name != "example_main.c"]
-    loaded = load_library(build_shared(sources, includes=[folder], level="1", sanitize=True))
+    loaded = load_library(build_shared(sources, includes=[folder], level="0", sanitize=True))
     loaded.kibi_available.restype = ctypes.c_uint32
     return loaded
 
