@@ -6,6 +6,7 @@ scale too many) asks for it in the same words as for a sound one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 
 import flatbuffers
@@ -366,6 +367,7 @@ class ModelBuilder:
         return vector
 
 
+@cache
 def _camel(snake: str) -> str:
     """A field's name in the schema as the generated code spells it: `stride_h` → `StrideH`."""
     return "".join(word[:1].upper() + word[1:] for word in snake.split("_"))
