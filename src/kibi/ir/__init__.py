@@ -3,7 +3,16 @@
 from kibi.ir.early_exit import early_exits
 from kibi.ir.evaluation import counted_graphs, counted_steps, evaluation, evaluator
 from kibi.ir.graph import Graph, Node, NodeView, Signature, subgraphs_within
-from kibi.ir.operator import Accumulation, KernelCall, Made, Operator, OperatorError, Rows, StatefulOperator
+from kibi.ir.operator import (
+    Accumulation,
+    JoinedSteps,
+    KernelCall,
+    Made,
+    Operator,
+    OperatorError,
+    Rows,
+    StatefulOperator,
+)
 from kibi.ir.rows import RowAccess
 from kibi.ir.state_updates import can_overwrite, in_order, overwrites
 from kibi.ir.tensor import Quantization, Tensor, TensorType
@@ -13,6 +22,7 @@ from kibi.renames import warn_of_rename
 __all__ = [
     "Accumulation",
     "Graph",
+    "JoinedSteps",
     "KernelCall",
     "Made",
     "Node",

@@ -1,6 +1,6 @@
 """Graphs: nodes in order, tensors by index."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
-from kibi.ir.operator import KernelCall, Operator
+from kibi.ir.operator import KernelCall, Made, Operator, Rows
 from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Tensor
 
@@ -227,6 +227,10 @@ class NodeView:
     def accesses(self) -> tuple[RowAccess, ...]:
         """The rows that a step reads, for each of `row_tensors`."""
         return self.op.accesses(self)
+
+    def reference(self) -> Callable[[Rows], Made]:
+        """Returns the reference of a step."""
+        return self.op.reference(self)
 
     @cached_property
     def accumulates(self) -> bool:

@@ -120,6 +120,21 @@ class KernelCall:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedSteps:
+    """One step in place of all steps of a node that copies.
+
+    Attributes:
+        call: the kernel's call.
+        pieces: how many stretches of neighbouring bytes it copies.
+        starts: the first row of each input that it reads; empty: all of them are read.
+    """
+
+    call: KernelCall
+    pieces: int
+    starts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Accumulation:
     """The reference implementation of a node that accumulates; the accumulator is stored in the node's planned scratch.
 
@@ -274,6 +289,14 @@ class Operator(ABC):
     @abstractmethod
     def kernel_call(self, view: "NodeView") -> KernelCall:
         """Returns the kernel, its parameters with packed weights, and its scratch."""
+
+    def joined_steps(self, view: "NodeView") -> JoinedSteps | None:
+        """Returns the call that makes all output rows in one step, where each row input and the output is in one piece.
+
+        The kernel gets a pointer to the first byte of each row input, and makes the rows in order. None: no kernel does.
+        """
+        del view
+        return None
 
     def may_exit_early(self, view: "NodeView") -> bool:
         """True if a node may end the inference: it ends it if its first state, an s32, is not 0 after the node's last step.

@@ -29,6 +29,7 @@ class RowAccess:
         parts: number of parts that each row of the input is divided into; at least 1.
         fill: value of the constant row (or part) that replaces one outside the input; None: the kernel gets a null pointer.
         is_shared: true if all batches of the output read the one batch of the input.
+        is_joined: true if the rows that an output row reads are stored one after another: the kernel gets a pointer to the first.
     """
 
     rows: int
@@ -40,6 +41,12 @@ class RowAccess:
     parts: int = 1
     fill: int | None = None
     is_shared: bool = False
+    is_joined: bool = False
+
+    @property
+    def pointers(self) -> int:
+        """Pointers that a kernel gets for an output row."""
+        return 1 if self.is_joined else self.count
 
     def positions(self, y: int) -> tuple[int | None, ...]:
         """Returns the `count` rows (or parts) that output row `y` of all batches reads; None for each outside the input."""

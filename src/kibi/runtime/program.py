@@ -205,7 +205,7 @@ class Program:
             return repeat(partial(_end_transfer, view, view.op.content))
         if view.op.states:
             return repeat(partial(_remember, own, view.op.stateful_reference(own), self._states(view)))
-        return self._accumulating(node) if view.accumulates else repeat(partial(_each, own, view.op.reference(own)))
+        return self._accumulating(node) if view.accumulates else repeat(partial(_each, own, own.reference()))
 
     def _content_of(self, window: int) -> bytes:
         """The bytes that a window must hold when a step reads it."""
