@@ -68,6 +68,22 @@ RUNTIME = (
         ("tests/planfile/test_open_checks.py::test_file_that_breaks_a_rule_is_refused",),
     ),
     Mutation(
+        "runtime.core-takes-entries-beyond-the-arena-of-any-node",
+        "planfile/core/kibi_open.c",
+        "if ((node->flags & KIBI_KIND_LEAVES) == 0) {",
+        "if (node->pointers == 0) {",
+        "A node that says that its entries are bytes of the arena may have others, which lead out of it.",
+        ("tests/planfile/test_open_checks.py::test_file_that_breaks_a_rule_is_refused",),
+    ),
+    Mutation(
+        "runtime.core-takes-runs-that-do-not-end",
+        "planfile/core/kibi_open.c",
+        "|| !runs_end_is_right(c) ||",
+        "||",
+        "The core may go on after the last run.",
+        ("tests/planfile/test_open_checks.py::test_runs_of_bytes_end_where_a_core_stops",),
+    ),
+    Mutation(
         "runtime.core-checks-one-byte-too-few",
         "planfile/core/kibi_open.c",
         "bytes <= size - offset &&",

@@ -12,14 +12,17 @@ def number_bytes(graph: dict[str, int]) -> int:
 
 
 def with_spare_number(file: PlanFile) -> PlanFile:
-    """A file whose runs are at its end, after a table of 256 numbers of their own. No byte names the first one."""
+    """A file whose runs are at its end, after a table of 256 numbers of their own, up to the byte at which a core stops.
+
+    No byte names the first number.
+    """
     graph, data = file.record(GRAPH, file.header["graphs"]), bytearray(file.data[:-DIGEST_BYTES])
     if graph["width"] > 1:
         return file
     old = graph["runs"] - 2 * TABLE_NUMBERS
     begin = len(data)
-    data += data[old : graph["runs_end"]]
-    moved = {"runs": begin + 2 * TABLE_NUMBERS, "runs_end": len(data)}
+    data += data[old : graph["runs_end"] + 1]
+    moved = {"runs": begin + 2 * TABLE_NUMBERS, "runs_end": len(data) - 1}
     data += bytes(4 + -len(data) % 4 + DIGEST_BYTES)
     for name, value in moved.items():
         place = file.header["graphs"] + GRAPH.offsets[name]

@@ -109,6 +109,11 @@ def _writes_into_the_file(f: _File) -> None:
     f.entry(f.runs[0], len(f.runs[0].entries) - 1, edge)
 
 
+def _says_that_it_stays_in_the_arena(f: _File) -> None:
+    number = next(k for k, each in enumerate(f.nodes) if each["flags"] & Kind.LEAVES)
+    f.field(NODE, f.node(number), "flags", f.nodes[number]["flags"] & ~Kind.LEAVES)
+
+
 def _gives_a_null_pointer(f: _File) -> None:
     f.field(PLACE, f.graph["places"], "memory", Memory.NULL)
 
@@ -238,5 +243,13 @@ def test_file_that_breaks_a_rule_is_refused(change: Callable[[_File], None], wid
     file = _opened(width)
     change(file)
     assert bytes(file.data) != file.file.data, "nothing was changed"
+    with pytest.raises(PlanError):
+        CoreEngine(PlanFile(with_digest(file.data)), kernels=file.file.kernels)
+
+
+def test_runs_of_bytes_end_where_a_core_stops() -> None:
+    """At the byte after them, whose lowest bit says so."""
+    file = _opened(1)
+    file.put(file.graph["runs_end"], 0, 1)
     with pytest.raises(PlanError):
         CoreEngine(PlanFile(with_digest(file.data)), kernels=file.file.kernels)

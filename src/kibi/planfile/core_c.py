@@ -246,22 +246,23 @@ def _struct(record: Record) -> CCode:
 def _table(kernels: list[str], without: frozenset[str], called: frozenset[str]) -> CCode:
     """The table of kernels, and for each the function that calls it; the parts that are there have an id alone."""
     headers = sorted({header_of(kernel) for kernel in kernels})
-    rows = {}
+    rows, calls = {}, {}
     for part in parts_of(kernels) - without:
         about = comment(part)
-        rows[part_id(part)] = code("    {$id, 0, 0, 255u, 0, 0}, $about", id=hexadecimal(part_id(part)), about=about)
+        rows[part_id(part)] = code("    {$id, 0, 255u, 0, 0}, $about", id=hexadecimal(part_id(part)), about=about)
+        calls[part_id(part)] = code("    NULL, $about", about=about)
     for kernel in kernels:
         form = ParamsForm.of(kernel)
         row = code(
-            "    {$id, call_$kernel, ${words}u, ${graphs}u, ${conditions}u, ${kind}u},\n",
+            "    {$id, ${words}u, ${graphs}u, ${conditions}u, ${kind}u},\n",
             id=hexadecimal(kernel_id(kernel)),
-            kernel=word(kernel),
             words=form.words,
             graphs=form.first_subgraph,
             conditions=form.conditions,
             kind=int(kind_of(kernel)),
         )
         rows[kernel_id(kernel)] = row
+        calls[kernel_id(kernel)] = code("    call_$kernel,\n", kernel=word(kernel))
     return code(
         """\
 /* The kernels of this core, by ascending id. */
@@ -272,12 +273,16 @@ $calls
 static const kibi_kernel table[$count] = {
 ${rows}};
 
-const kibi_kernels kibi_core_kernels = {table, ${count}u};
+static const kibi_call table_of_calls[$count] = {
+${each}};
+
+const kibi_kernels kibi_core_kernels = {table, table_of_calls, ${count}u};
 """,
         headers=lines(include(FileName(header, KERNELS)) for header in headers),
         calls=code("\n").join(_call(kernel, has_pointers=kernel in called) for kernel in kernels),
         count=len(rows),
         rows=lines(rows[each] for each in sorted(rows)),
+        each=lines(calls[each] for each in sorted(calls)),
     )
 
 
@@ -366,8 +371,8 @@ $uses
 
 def _call(kernel: str, *, has_pointers: bool) -> CCode:
     """The function that calls a kernel, whose parameters are in the file, or are filled with pointers here."""
-    names = {each: code("rest->$name", name=word(each)) for each in ("outputs", "states", "step")}
-    names["bodies"] = code("(const kibi_subgraph *const *)(const void *)rest->states")
+    names = {each: code("kibi_$name(rows)", name=word(each)) for each in ("outputs", "states", "step")}
+    names["bodies"] = code("(const kibi_subgraph *const *)(const void *)kibi_bodies(rows)")
     parameters = kernel_parameters(kernel)
     given = (
         code("(const $kind *const *)rows", kind=word(kind))
@@ -379,11 +384,9 @@ def _call(kernel: str, *, has_pointers: bool) -> CCode:
     )
     taken = {name for _, name in parameters}
     unused = code("    (void)output;\n") if "output" not in taken else code("")
-    if not taken & names.keys():
-        unused = code("    (void)rest;\n")
     return code(
         """\
-${about}static void call_$kernel(void *output, const void *const *rows, const void *params, void *scratch, const kibi_rest *rest)
+${about}static void call_$kernel(void *output, const void *const *rows, const void *params, void *scratch)
 {
 $unused$filled    $kernel($given);
 }

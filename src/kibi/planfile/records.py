@@ -10,7 +10,7 @@ from kibi.planfile.record import Record, fields
 
 MAGIC = 0x4942494B
 """The first four bytes, `KIBI`."""
-VERSION = 2
+VERSION = 3
 """Of the records below. A core refuses every other one."""
 DIGEST_BYTES = 32
 """Of the SHA-256 at the end of a file, of all bytes before it."""
@@ -53,6 +53,8 @@ class Kind(IntFlag):
     """Its runs say the number of their first step; its steps come once each, in ascending order."""
     GIVES = 64
     """What the pointers of its inputs that are not null give in a step fits into its output."""
+    LEAVES = 128
+    """Some of its pointers lead out of the arena, or nowhere."""
 
 
 MANY = 1
@@ -68,7 +70,7 @@ HEADER = Record(
     "The first record: how large everything is, and where the rest begins.",
     fields(
         ("magic", "u32", "`KIBI`: 0x4942494B"),
-        ("version", "u16", "of the format: 2. A core refuses every other one"),
+        ("version", "u16", "of the format: 3. A core refuses every other one"),
         ("required", "u16", "features that a core must know, as bits: 0. A core refuses a bit that it does not know"),
         ("file_bytes", "u32", "of the whole file, digest included: a multiple of 4"),
         ("fences", "u16", "how many fence records the file ends with, before its digest; a core may ignore them"),
@@ -144,7 +146,7 @@ NODE = Record(
         (
             "flags",
             "u8",
-            "1 accumulates, 2 may end the inference, 4 may reach a limit, 8 receives a row, 16 runs graphs, 32 counts, 64 gives",
+            "1 accumulates, 2 may end early, 4 may loop too long, 8 gets a row, 16 runs graphs, 32 counts, 64 gives, 128 leaves",
         ),
         ("read_count", "u8", "groups of inputs, 0 ... 255"),
         ("state_count", "u8", "variables that its kernel reads and writes, 0 ... 255"),

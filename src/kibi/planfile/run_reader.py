@@ -19,7 +19,7 @@ class FileRun:
         node: its number.
         first: number of the first step; 0 where the node does not count.
         steps: how many.
-        entries: where the pointers of the first step lead: a byte of the arena, or from the arena's size on a place record.
+        entries: where the pointers of the first step lead: a byte of the arena, of the state after it, or a place record after both.
         distances: by how many bytes each pointer moves on with each step.
         offset: the byte of the file at which the entries begin.
     """
@@ -47,6 +47,8 @@ def runs_of(file: PlanFile, graph: Mapping[str, int], nodes: Sequence[Mapping[st
     if size <= 0 or begin % 2 or width not in WIDTHS or (width == 1 and begin < TABLE_BYTES):
         raise PlanError("the plan file is wrong: a graph has no runs. Make it again with `kibi compile --format plan`.")
     data = file.part(begin, size)
+    if width == 1 and not file.data[begin + size] & MANY:
+        raise _wrong()
     unit = min(width, 2)
     table = _table(file, begin) if width == 1 else ()
     place = 0

@@ -3,8 +3,9 @@
 A run is a row step of a node, or several whose places are evenly spaced. Its numbers are the node, doubled, plus 1 where there are
 several steps; then how many; then, if the node counts, the number of the first step; then an entry for each pointer; and, where
 there are several steps, for each pointer how many bytes it moves on with each step. An entry below the arena's size is a byte of
-the arena; others count place records. Graphs have runs of bytes, where an entry or a distance is the index of a 16-bit number in a
-table; where bytes do not suffice, runs of 16-bit numbers; or these with 32-bit entries and distances.
+the arena, those after it are bytes of the state; others count place records. Graphs have runs of bytes, where an entry or a
+distance is the index of a 16-bit number in a table; where bytes do not suffice, runs of 16-bit numbers; or these with 32-bit
+entries and distances. After runs of bytes is one more, at which a core stops.
 """
 
 from collections.abc import Iterator, Sequence
@@ -108,6 +109,11 @@ class Pointers:
             found.append(self._row(tensor, 0 if view.accumulates else view.made_rows(step, output).start))
         return found
 
+    def leave(self, node: int) -> bool:
+        """True if some pointer of a node leads out of the arena, or nowhere."""
+        steps = range(self.b.graph.views[node].steps)
+        return any(memory != Memory.ARENA for step in steps for memory, _ in self.of(node, step))
+
     def port(self, index: int) -> Place:
         """Returns where a tensor that is in one piece begins."""
         return self._row(self.b.graph.tensors[index], 0)
@@ -131,7 +137,7 @@ class Pointers:
     def _read(self, tensor: Tensor, access: RowAccess, step: int, filler: int | None) -> Iterator[Place]:
         outside = NULL if filler is None else (int(Memory.FILE), filler)
         part_bytes = tensor.type.row_bytes // access.parts
-        for position in access.positions(step):
+        for position in access.positions(step)[: access.pointers]:
             if position is None:
                 yield outside
             else:
@@ -160,20 +166,23 @@ class Pointers:
         return memory, range(base, base + tensor.type.rows * row_bytes, row_bytes)
 
 
-def graph_runs(b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], least_width: int = 1) -> GraphRuns:
+def graph_runs(
+    b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], state_bytes: int, least_width: int = 1
+) -> GraphRuns:
     """Returns the runs of a graph, with entries of as few bytes as suffice.
 
     Args:
         b: the graph.
         pointers: where its steps' pointers lead.
         kinds: the kind of each node.
+        state_bytes: of the model's variables.
         least_width: the fewest bytes of an entry.
 
     Raises:
         InternalError: 32-bit entries do not suffice.
     """
     for width in (each for each in WIDTHS if each >= least_width):
-        writer = _Writer(pointers, kinds, b.plan.arena_bytes, width)
+        writer = _Writer(pointers, kinds, b.plan.arena_bytes, state_bytes, width)
         for run in b.plan.runs:
             writer.add(run)
         if writer.suffices:
@@ -187,7 +196,7 @@ class _Writer:
     """Writes the runs of one graph.
 
     Attributes:
-        pointers, kinds, arena_bytes, width: of the graph.
+        pointers, kinds, arena_bytes, state_bytes, width: of the graph.
         places: the places so far, with their numbers.
         runs: for each run its first numbers, and its entries and distances.
         each: the same runs for those who ask what they read.
@@ -196,6 +205,7 @@ class _Writer:
     pointers: Pointers
     kinds: Sequence[Kind]
     arena_bytes: int
+    state_bytes: int
     width: int
     places: dict[Place, int] = field(default_factory=dict)
     runs: list[tuple[list[int], list[int]]] = field(default_factory=list)
@@ -218,7 +228,7 @@ class _Writer:
     def suffices(self) -> bool:
         """True if all numbers fit."""
         return (
-            (self.width > 2 or self.arena_bytes + len(self.places) <= _MOST_16 + 1)
+            (self.width > 2 or self.arena_bytes + self.state_bytes + len(self.places) <= _MOST_16 + 1)
             and all(number <= self._most for numbers, _ in self.runs for number in numbers)
             and (self.width > 1 or len(self._table) <= TABLE_NUMBERS)
         )
@@ -266,7 +276,9 @@ class _Writer:
     def _entry(self, place: Place) -> int:
         if place[0] == Memory.ARENA:
             return place[1]
-        return self.arena_bytes + self.places.setdefault(place, len(self.places))
+        if place[0] == Memory.STATE:
+            return self.arena_bytes + place[1]
+        return self.arena_bytes + self.state_bytes + self.places.setdefault(place, len(self.places))
 
 
 def _between(before: Sequence[Place], after: Sequence[Place]) -> tuple[int, ...]:
@@ -283,6 +295,8 @@ def _whole(tensor: Tensor) -> Group:
 def _read_group(tensor: Tensor, access: RowAccess, steps: int) -> Group:
     """The pointers of a step to an input. Of pointers that are all null, any number of bytes may be used."""
     part_bytes, flags = tensor.type.row_bytes // access.parts, Bytes(0)
+    if access.is_joined:
+        return Group(part_bytes * access.count, 1, tensor.type.dtype.size_bytes, flags)
     if access.fill is None and not access.stays_inside:
         inside = [[each is not None for each in access.positions(k)] for k in range(min(steps, access.output_rows))]
         if not all(map(all, inside)):

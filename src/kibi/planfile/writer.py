@@ -24,6 +24,7 @@ from kibi.planfile.records import (
     GROUP,
     HEADER,
     MAGIC,
+    MANY,
     NODE,
     PLACE,
     PORT,
@@ -248,9 +249,13 @@ class _Writer:
         pointers = {id(each): self._pointers(each) for each in self.graphs}
         if self.with_fences:
             self._add_weights(pointers)
-        kinds = {id(each): [_kind(each, number) for number in range(len(each.graph.nodes))] for each in self.graphs}
+        kinds = {
+            id(each): [_kind(each, number, pointers[id(each)]) for number in range(len(each.graph.nodes))]
+            for each in self.graphs
+        }
         runs = {
-            id(each): graph_runs(each, pointers[id(each)], kinds[id(each)], self.least_width) for each in self.graphs
+            id(each): graph_runs(each, pointers[id(each)], kinds[id(each)], b.variable_bytes, self.least_width)
+            for each in self.graphs
         }
         self.parts |= {_PARTS[each.width] for each in runs.values() if each.width in _PARTS}
         kernels = sorted(self.kernels | set(map(part_id, self.parts)))
@@ -373,7 +378,8 @@ class _Writer:
         data = self.blob.data
         if runs.table:
             data += bytes(max(0, self.weights.end + TABLE_BYTES - len(runs.table) - len(data)))
-        return self.blob.add(runs.table + runs.data, 2) + len(runs.table)
+        end = bytes([MANY]) if runs.table else b""
+        return self.blob.add(runs.table + runs.data + end, 2) + len(runs.table)
 
     def _places(self, runs: GraphRuns) -> int:
         return self._table(PLACE, [{"memory": memory, "offset": offset} for memory, offset in runs.places])
@@ -452,7 +458,7 @@ class _Writer:
         }
 
 
-def _kind(b: EmitContext, number: int) -> Kind:
+def _kind(b: EmitContext, number: int, pointers: Pointers) -> Kind:
     view = b.graph.views[number]
     if view.op.receives:
         return Kind.RECEIVES
@@ -462,6 +468,7 @@ def _kind(b: EmitContext, number: int) -> Kind:
         (Kind.EXITS | Kind.COUNTS, number in b.early_exits),
         (Kind.LOOPS, number in b.graph.loops),
         (Kind.CONTROLS, bool(view.op.subgraph_names)),
+        (Kind.LEAVES, pointers.leave(number)),
     ):
         kind |= flag if holds else Kind(0)
     return kind

@@ -6,6 +6,9 @@
 static inline void move(int8_t *to, const int8_t *from, int32_t count)
 {
     int32_t step = 1;
+    if (to == from) { /* a plan has put both into the same bytes */
+        return;
+    }
     if (to > from) {
         to += count - 1;
         from += count - 1;

@@ -173,8 +173,24 @@ kibi_status kibi_model_arena(const void *file, size_t bytes, size_t *arena_bytes
     return KIBI_OK;
 }
 
-kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels,
-                                    void *arena, size_t arena_bytes)
+void kibi_expect_kernels(kibi_model *model)
+{
+    const kibi_file_graph *graph = model->graph;
+    for (uint32_t k = kibi_header_of(model)->graph_count; k != 0; --k, ++graph) {
+        const kibi_file_node *node = (const kibi_file_node *)kibi_at(model, graph->nodes);
+        for (uint32_t left = graph->node_count; left != 0; --left, ++node) {
+            const int is_there =
+                node->place < model->kernels->count && model->kernels->kernels[node->place].id == node->kernel_id;
+            if (!is_there && node->kernel_id != 0) { /* a node that receives a row has no kernel */
+                return;
+            }
+        }
+    }
+    model->calls = model->kernels->calls;
+}
+
+kibi_status kibi_open_file(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels, void *arena,
+                           size_t arena_bytes)
 {
     if (model == NULL) {
         return kibi_refused(KIBI_ERROR_NULL);
@@ -207,6 +223,16 @@ kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t 
     model->graph = (const kibi_file_graph *)kibi_at(model, header->graphs);
     model->arena = (uint8_t *)arena + KIBI_LEAD_BYTES(header);
     return KIBI_OK;
+}
+
+kibi_status kibi_model_open_trusted(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels,
+                                    void *arena, size_t arena_bytes)
+{
+    const kibi_status status = kibi_open_file(model, file, bytes, kernels, arena, arena_bytes);
+    if (KIBI_CORE_STATES && status == KIBI_OK) {
+        kibi_expect_kernels(model);
+    }
+    return status;
 }
 
 kibi_status kibi_model_reset(kibi_model *model)

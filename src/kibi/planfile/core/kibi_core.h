@@ -15,29 +15,69 @@ extern "C" {
 #define KIBI_CORE_WEIGHTS 0
 #endif
 
-/* What some kernels are given besides. */
+/* The most graphs that a kernel runs, and slots for them: each has five pointers, and a pointer leads to it. */
+#define KIBI_MOST_BODIES 2u
+#define KIBI_GRAPH_SLOTS 12u
+
+/* What some kernels need besides: it is stored directly before the pointers of a step, which are those to the rows that it reads, to
+ * its variables, and to the first row of each output. */
 typedef struct {
-    void *const *outputs; /* the first row of each output */
-    void *const *states;  /* the node's variables; or the graphs that it runs, as such a kernel has no variables */
-    int32_t step;         /* number of the step */
+    const kibi_file_node *node; /* whose step it is */
+    intptr_t step;              /* its number */
 } kibi_rest;
 
-/* A kernel: its id, the function that calls it, and what its parameters are. Or a part of kernels that is not in every core: its id
- * alone. */
+static inline kibi_rest *kibi_rest_of(void **slots)
+{
+    return (kibi_rest *)(void *)slots - 1;
+}
+
+/* The node whose step has these pointers. */
+static inline const kibi_file_node *kibi_node_of(const void *const *rows)
+{
+    return ((const kibi_rest *)(const void *)rows - 1)->node;
+}
+
+/* The number of the step. */
+static inline int32_t kibi_step(const void *const *rows)
+{
+    return (int32_t)((const kibi_rest *)(const void *)rows - 1)->step;
+}
+
+/* The node's variables. */
+static inline void *const *kibi_states(const void *const *rows)
+{
+    return (void *const *)(rows + kibi_node_of(rows)->rows);
+}
+
+/* The first row of each output. */
+static inline void *const *kibi_outputs(const void *const *rows)
+{
+    return kibi_states(rows) + kibi_node_of(rows)->state_count;
+}
+
+/* Pointers to the graphs that the node runs. */
+static inline void *const *kibi_bodies(const void *const *rows)
+{
+    return (void *const *)(rows + kibi_node_of(rows)->pointers + KIBI_GRAPH_SLOTS - KIBI_MOST_BODIES);
+}
+
+/* A kernel: its id, and what its parameters are. Or a part of kernels that is not in every core: its id alone. */
 typedef struct {
-    uint32_t id; /* hash of its name and of the layout of its parameters */
-    /* calls it with the first row that the step makes, the rows that it reads, input after input, its parameters in the file, its
-     * scratch */
-    void (*call)(void *output, const void *const *rows, const void *params, void *scratch, const kibi_rest *rest);
+    uint32_t id;            /* hash of its name and of the layout of its parameters */
     uint8_t words;          /* 32-bit words of its parameters in a file */
     uint8_t first_subgraph; /* the first word that is the number of a graph, as all after it are; 255: none is */
     uint8_t conditions;     /* the first of these graphs only say whether the others run: one output, of one byte */
     uint8_t kind;           /* flags that its nodes must have */
 } kibi_kernel;
 
-/* The kernels of a core, by ascending id. */
+/* Calls a kernel with the first row that the step makes, the rows that it reads, input after input, its parameters in the file, its
+ * scratch. */
+typedef void (*kibi_call)(void *output, const void *const *rows, const void *params, void *scratch);
+
+/* The kernels of a core, by ascending id, and the functions that call them. */
 typedef struct {
     const kibi_kernel *kernels;
+    const kibi_call *calls;
     uint32_t count;
 } kibi_kernels;
 
@@ -55,7 +95,7 @@ typedef struct {
     uint8_t *arena;
     uint8_t *state;          /* NULL where the file has no variables */
     void *const *external;   /* the caller's buffers; NULL until they are set */
-    const uint16_t *table;   /* that entries of one byte name; else NULL */
+    const kibi_call *calls;  /* of the kernels, if each is where the file expects it; else NULL */
     const void *row;         /* that the caller pushed; NULL: none */
     uint32_t budget;         /* so many steps may run */
     kibi_position place;     /* the next step */

@@ -121,12 +121,20 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
             uint32_t offset = kibi_entry(c->file, c->graph, step->run.entries, index), memory = KIBI_MEMORY_ARENA;
             const uint32_t moved = step->further == 0 ? 0 : kibi_moved(c->file, c->graph, &step->run, index, step->further);
             if (offset >= arena_bytes) {
-                const kibi_file_place *const place = (const kibi_file_place *)at(c, c->graph->places) + (offset - arena_bytes);
-                if (offset - arena_bytes >= c->graph->place_count || place->memory == KIBI_MEMORY_ARENA) {
+                offset -= arena_bytes;
+                memory = KIBI_MEMORY_STATE;
+                if ((node->flags & KIBI_KIND_LEAVES) == 0) {
                     return 0;
                 }
-                offset = place->offset;
-                memory = place->memory;
+                if (offset >= KIBI_STATE_BYTES(c->header)) {
+                    offset -= KIBI_STATE_BYTES(c->header);
+                    const kibi_file_place *const place = (const kibi_file_place *)at(c, c->graph->places) + offset;
+                    if (offset >= c->graph->place_count || place->memory == KIBI_MEMORY_ARENA) {
+                        return 0;
+                    }
+                    offset = place->offset;
+                    memory = place->memory;
+                }
             }
             offset += moved;
             if (KIBI_CORE_NULLS && memory == KIBI_MEMORY_NULL) {
@@ -316,6 +324,12 @@ static int runs_are_fixed(const kibi_checker *c)
 #define runs_are_fixed(c) ((c)->graph->runs % 2u == 0)
 #endif
 
+/* Whether runs of bytes end in the byte at which a core stops. */
+static int runs_end_is_right(const kibi_checker *c)
+{
+    return KIBI_WIDTH(c->graph) != 1u || (c->file[c->graph->runs_end] & KIBI_MANY) != 0; /* the digest is after the last byte */
+}
+
 static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
 {
     const kibi_file_graph *const graph = c->graph;
@@ -325,7 +339,7 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
         graph->arena_bytes > c->header->arena_bytes ||
         !width_is_right(graph) || !is_fixed(c, graph->nodes, graph->node_count, sizeof *nodes) ||
         !is_fixed(c, graph->places, graph->place_count, sizeof(kibi_file_place)) ||
-        graph->runs_end > c->end || graph->runs_end <= graph->runs || !runs_are_fixed(c) ||
+        graph->runs_end > c->end || graph->runs_end <= graph->runs || !runs_are_fixed(c) || !runs_end_is_right(c) ||
         (!is_model(c) && !is_fixed(c, graph->ends, 2u * ((uint32_t)graph->input_count + graph->output_count), 4))) {
         return 0;
     }
@@ -455,7 +469,7 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
         return kibi_refused(KIBI_ERROR_FILE);
     }
     /* It says what is missing. */
-    const kibi_status status = kibi_model_open_trusted(model, file, bytes, kernels->kernels, arena, arena_bytes);
+    const kibi_status status = kibi_open_file(model, file, bytes, kernels->kernels, arena, arena_bytes);
     if (status != KIBI_OK) {
         return status;
     }
@@ -466,6 +480,9 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     if (!all_is_right(&c)) {
         kibi_model_close(model);
         return kibi_refused(KIBI_ERROR_FILE);
+    }
+    if (KIBI_CORE_STATES) {
+        kibi_expect_kernels(model);
     }
     return KIBI_OK;
 }

@@ -6,6 +6,9 @@
 #include "kibi_features.h"
 #include "kibi_runs.h"
 
+/* Flags of nodes whose steps are not plain. */
+#define KIBI_SPECIAL (KIBI_KIND_EXITS | KIBI_KIND_LOOPS | KIBI_KIND_RECEIVES | KIBI_KIND_CONTROLS | KIBI_KIND_COUNTS)
+
 /* A graph inside of an operator, as its kernel gets it. */
 typedef struct {
     kibi_subgraph subgraph; /* must be first: kernels hand it back */
@@ -18,10 +21,13 @@ static const kibi_file_graph *graph_of(const kibi_model *model, uint32_t number)
     return (const kibi_file_graph *)kibi_at(model, kibi_header_of(model)->graphs) + number;
 }
 
-KIBI_INLINE const kibi_kernel *find(const kibi_kernels *kernels, uint32_t id, uint32_t expected)
+/* The number of a node's kernel in the core's table. */
+KIBI_INLINE uint32_t number_of(const kibi_kernels *kernels, const kibi_file_node *node)
 {
-    const kibi_kernel *const kernel = &kernels->kernels[expected];
-    return expected < kernels->count && kernel->id == id ? kernel : kibi_kernel_of(kernels, id);
+    const uint32_t expected = node->place;
+    return expected < kernels->count && kernels->kernels[expected].id == node->kernel_id
+               ? expected
+               : (uint32_t)(kibi_kernel_of(kernels, node->kernel_id) - kernels->kernels);
 }
 
 KIBI_NOINLINE uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, uint32_t offset)
@@ -39,68 +45,126 @@ KIBI_NOINLINE uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, u
     return (uint8_t *)(uintptr_t)base + offset;
 }
 
-/* Where an entry leads that is above the arena's size. */
-static void *place_of(const kibi_model *model, uint32_t number)
+/* Where an entry leads that is above the sizes of arena and state. */
+static KIBI_NOINLINE void *place_of(const kibi_model *model, uint32_t number)
 {
     const kibi_file_place *const place = (const kibi_file_place *)kibi_at(model, model->graph->places) + number;
     return kibi_bytes_at(model, place->memory, place->offset);
 }
 
-/* Writes the pointers of a run's first step. */
-static KIBI_NOINLINE void fetch(const kibi_model *model, const uint8_t *entry, const kibi_file_node *node, void **slots)
+/* Writes the pointers of a run's first step; returns the first byte after its entries. */
+static const uint8_t *fetch(const kibi_model *model, const uint8_t *entry, const kibi_file_node *node,
+                                          void **slots)
 {
-    const uint32_t arena_bytes = model->graph->arena_bytes;
-    const uintptr_t arena = (uintptr_t)model->arena; /* a number: entries may be beyond the arena */
+    const kibi_file_graph *const graph = model->graph;
+    const uint32_t arena_bytes = graph->arena_bytes, state_bytes = KIBI_STATE_BYTES(kibi_header_of(model));
+    const uint16_t *table = kibi_table(model->file, graph);
     void **const end = slots + node->pointers;
-    if (KIBI_WIDTH(model->graph) == 1u) {
-        const uint16_t *const table = model->table;
-        do {
-            const uint32_t number = table[*entry++];
-            *slots = (void *)(arena + number);
-            if (number >= arena_bytes) { /* seldom */
-                *slots = place_of(model, number - arena_bytes);
-            }
-            ++slots;
-        } while (slots < end);
-        return;
-    }
+    KIBI_HIDDEN(table);
     do {
-        const uint32_t number = kibi_entry(NULL, model->graph, entry, 0);
-        entry += KIBI_WIDTH(model->graph);
-        *slots++ = number < arena_bytes ? (void *)(arena + number) : place_of(model, number - arena_bytes);
-    } while (slots < end);
+        uint32_t number = KIBI_WIDTH(graph) == 1u ? table[*entry] : kibi_entry(NULL, graph, entry, 0);
+        entry += KIBI_WIDTH(graph);
+        const uint8_t *base = model->arena;
+        if (number >= arena_bytes) {
+            number -= arena_bytes;
+            base = model->state;
+            if (number >= state_bytes) {
+                base = place_of(model, number - state_bytes);
+                number = 0;
+            }
+        }
+        *slots = (void *)((uintptr_t)base + number); /* a sum of numbers: C adds nothing to a null pointer */
+    } while (++slots < end);
+    return entry;
+}
+
+/* What turns entries into pointers where they lead to the arena or to the state. */
+typedef struct {
+    const uint16_t *table;
+    uint32_t arena_bytes;
+    uintptr_t arena;
+    uintptr_t state; /* so that an entry can be added */
+} memories;
+
+/* Writes the pointers of a step, from the last one on: both ends are those after it. */
+static KIBI_NOINLINE void fetch_both(const memories *of, const uint8_t *entry, void **slot, void **slots)
+{
+    const memories m = *of;
+    do {
+        const uint32_t number = m.table[*--entry];
+        *--slot = (void *)((number < m.arena_bytes ? m.arena : m.state) + number);
+    } while (slot != slots);
+}
+
+/* Runs steps as long as each is the only one of its run, and nothing about its node is special; returns the run after
+ * them. Most steps are such, and those of streaming models are small: cores for models without variables do without it.
+ * After the last run is a byte with KIBI_MANY. */
+static KIBI_NOINLINE const uint8_t *run_plain(kibi_model *model, const uint8_t *at, void **slots)
+{
+    const kibi_file_graph *const graph = model->graph;
+    const uint8_t *const file = model->file, *nodes = file + graph->nodes;
+    const kibi_call *const calls = model->calls;
+    uint8_t *const arena = model->arena;
+    const memories both = {kibi_table(file, graph), graph->arena_bytes, (uintptr_t)arena,
+                           (uintptr_t)model->state - graph->arena_bytes};
+    const uint16_t *table = both.table;
+    uint32_t budget = model->budget, head;
+    KIBI_HIDDEN(nodes);
+    KIBI_HIDDEN(table);
+    while (((head = *at) & KIBI_MANY) == 0) {
+        const uint8_t *const record = nodes + head * (sizeof(kibi_file_node) / 2u);
+        const kibi_file_node *const node = (const kibi_file_node *)(const void *)record;
+        if ((node->flags & (KIBI_SPECIAL | KIBI_KIND_LEAVES)) == 0) {
+            uint8_t *base = arena;
+            const uint8_t *entry = at += node->pointers;
+            void **slot = slots + node->pointers;
+            KIBI_HIDDEN(base);
+            do {
+                *--slot = base + table[*entry--];
+            } while (slot != slots);
+            ++at;
+        } else if ((node->flags & KIBI_SPECIAL) != 0) {
+            break;
+        } else if (graph->place_count == 0) {
+            at += 1 + node->pointers;
+            fetch_both(&both, at, slots + node->pointers, slots);
+        } else {
+            at = fetch(model, at + 1, node, slots);
+        }
+        kibi_rest_of(slots)->node = node;
+        calls[node->place]((slots + node->pointers)[-1], (const void **)(uintptr_t)slots, file + node->params,
+                           arena + node->scratch);
+        if (--budget == 0) {
+            break;
+        }
+    }
+    model->budget = budget;
+    return at;
 }
 
 /* Moves pointers on by so many steps. Null pointers do not move: numbers are added, for C adds nothing to a null pointer. */
-static KIBI_NOINLINE void move_on(const kibi_model *model, const uint8_t *entry, const kibi_file_node *node, uint32_t steps,
+static KIBI_NOINLINE void move_on(const kibi_model *model, const uint8_t *distance, const kibi_file_node *node, uint32_t steps,
                                   void **slots)
 {
+    const kibi_file_graph *const graph = model->graph;
+    const uint16_t *table = kibi_table(model->file, graph);
     void **const end = slots + node->pointers;
-    const uint8_t *distance = entry + node->pointers * KIBI_WIDTH(model->graph);
-    if (KIBI_WIDTH(model->graph) == 1u) {
-        const uint16_t *const table = model->table;
-        do {
-            const intptr_t bytes = (int16_t)table[*distance++];
-            *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
-        } while (++slots < end);
-        return;
-    }
+    KIBI_HIDDEN(table);
     do {
-        const uint32_t number = kibi_entry(NULL, model->graph, distance, 0);
-        const intptr_t bytes = !KIBI_CORE_WIDE || KIBI_WIDTH(model->graph) == 2u ? (int16_t)number : (int32_t)number;
-        distance += KIBI_WIDTH(model->graph);
+        const uint32_t number = KIBI_WIDTH(graph) == 1u ? table[*distance] : kibi_entry(NULL, graph, distance, 0);
+        const intptr_t bytes = !KIBI_CORE_WIDE || KIBI_WIDTH(graph) != 4u ? (int16_t)number : (int32_t)number;
+        distance += KIBI_WIDTH(graph);
         *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
     } while (++slots < end);
 }
 
 static int run_subgraph(const kibi_subgraph *subgraph, uint8_t *arena);
 
-/* The graphs that a kernel runs, whose numbers are the last of its parameters; all in slots. */
-static KIBI_NOINLINE void *const *bodies_of(const kibi_model *model, const kibi_kernel *kernel, const uint32_t *params,
-                                            void **slots)
+/* Writes the graphs that a kernel runs, whose numbers are the last of its parameters, and pointers to them; all into slots. */
+static KIBI_NOINLINE void add_bodies(const kibi_model *model, const kibi_kernel *kernel, const uint32_t *params, void **slots)
 {
     inner_graph *made = (inner_graph *)(void *)slots;
-    void **const bodies = (void **)(void *)(made + KIBI_MOST_BODIES), **body = bodies;
+    void **body = slots + KIBI_GRAPH_SLOTS - KIBI_MOST_BODIES;
     for (uint32_t word = kernel->first_subgraph; word < kernel->words; ++word, ++made) {
         const kibi_file_graph *const graph = graph_of(model, params[word]);
         made->subgraph.run = run_subgraph;
@@ -110,82 +174,102 @@ static KIBI_NOINLINE void *const *bodies_of(const kibi_model *model, const kibi_
         made->graph = graph;
         *body++ = made;
     }
-    return bodies;
 }
 
-/* Runs steps of a node: `count` of a run, of which `done` were run before. */
-KIBI_INLINE int run_steps(const kibi_model *model, const kibi_run *step, uint32_t done, uint32_t count, void **slots)
+/* Whether a node whose steps have run ends the inference, and how. */
+static KIBI_NOINLINE int end_of(const kibi_model *model, const kibi_file_node *node, void **slots)
 {
-    const kibi_file_node *const node = step->node;
-    const kibi_kernel *const kernel = find(model->kernels, node->kernel_id, node->place);
-    void (*const call)(void *, const void *const *, const void *, void *, const kibi_rest *) = kernel->call;
-    const void *const params = model->file + node->params;
-    void *const scratch = model->arena + node->scratch;
-    kibi_rest rest;
-    fetch(model, step->entries, node, slots);
-    rest.states = slots + node->rows;
-    rest.outputs = rest.states + node->state_count;
-    if (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_CONTROLS) != 0) {
-        rest.states = bodies_of(model, kernel, (const uint32_t *)params, slots + node->pointers);
-    }
-    rest.step = (int32_t)(step->first + done);
-    for (uint32_t further = done;; further = 1) {
-        if (further != 0) {
-            move_on(model, step->entries, node, further, slots);
-        }
-        call(rest.outputs[0], (const void **)(uintptr_t)slots, params, scratch, &rest);
-        ++rest.step;
-        if (--count == 0) {
-            break;
-        }
-    }
-    if (!KIBI_CORE_ENDS_EARLY || (node->flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) == 0) {
-        return KIBI_ENDED_DONE;
-    }
-    if ((node->flags & KIBI_KIND_EXITS) != 0 && (uint32_t)rest.step == node->steps && *(const int32_t *)rest.states[0] != 0) {
+    if ((node->flags & KIBI_KIND_EXITS) != 0 && (uint32_t)kibi_rest_of(slots)->step == node->steps &&
+        *(const int32_t *)slots[node->rows] != 0) {
         return KIBI_ENDED_WAITS;
     }
-    return KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_LOOPS) != 0 && *(const uint8_t *)scratch != 0 ? KIBI_ENDED_AT_LIMIT : KIBI_ENDED_DONE;
+    return KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_LOOPS) != 0 && model->arena[node->scratch] != 0 ? KIBI_ENDED_AT_LIMIT
+                                                                                                      : KIBI_ENDED_DONE;
 }
 
 /* Goes on with an inference from a place in the order: to its end, to its next row, or for so many steps. */
 static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
 {
-    const uint8_t *begin = model->file + model->graph->runs + model->place.run;
+    const uint8_t *at = model->file + model->graph->runs + model->place.run;
     uint32_t done = model->place.done;
     int ended = KIBI_ENDED_DONE;
-    model->table = KIBI_WIDTH(model->graph) == 1u ? kibi_table(model->file, model->graph) : NULL;
-    while (begin < model->file + model->graph->runs_end) {
-        const kibi_run step = kibi_read_run(model->file, model->graph, begin);
-        if (KIBI_CORE_STREAMS && (step.node->flags & KIBI_KIND_RECEIVES) != 0) {
+    kibi_rest *const rest = kibi_rest_of(slots);
+    for (;;) {
+        if (KIBI_CORE_STATES && KIBI_WIDTH(model->graph) == 1u && (*at & KIBI_MANY) == 0 && model->calls != NULL &&
+            model->budget != 0) {
+            rest->step = 0;
+            at = run_plain(model, at, slots);
+        }
+        if (at == model->file + model->graph->runs_end) {
+            break;
+        }
+        const uint32_t head = kibi_number(model->graph, at), size = KIBI_WIDTH(model->graph) == 1u ? 1u : 2u;
+        const kibi_file_node *const node = (const kibi_file_node *)kibi_at(model, model->graph->nodes) + head / 2u;
+        const uint8_t *entry = at + size;
+        uint32_t left = 1;
+        if ((head & KIBI_MANY) != 0) {
+            left = kibi_number(model->graph, entry);
+            entry += size;
+        }
+        rest->node = node;
+        rest->step = (int32_t)done;
+        if ((node->flags & KIBI_KIND_COUNTS) != 0) {
+            rest->step += (int32_t)kibi_number(model->graph, entry);
+            entry += size;
+        }
+        if (KIBI_CORE_STREAMS && (node->flags & KIBI_KIND_RECEIVES) != 0) {
             if (model->row == NULL) {
                 ended = KIBI_ENDED_NEEDS_ROW;
                 break;
             }
-            fetch(model, step.entries, step.node, slots);
-            memcpy(slots[0], model->row, ((const kibi_file_group *)kibi_at(model, step.node->groups))->bytes);
+            at = fetch(model, entry, node, slots);
+            memcpy(slots[0], model->row, ((const kibi_file_group *)kibi_at(model, node->groups))->bytes);
             model->row = NULL;
-        } else {
-            const uint32_t left = step.count - done, budget = model->budget;
-            if (budget == 0) {
-                ended = KIBI_ENDED_PAUSED;
+            continue;
+        }
+        const uint32_t budget = model->budget;
+        if (budget == 0) {
+            ended = KIBI_ENDED_PAUSED;
+            break;
+        }
+        left -= done;
+        uint32_t count = left < budget ? left : budget;
+        model->budget = budget - count;
+        left -= count;
+        entry = fetch(model, entry, node, slots);
+        const void *const params = kibi_at(model, node->params);
+        const uint32_t kernel = number_of(model->kernels, node);
+        const kibi_call call = model->kernels->calls[kernel];
+        if (KIBI_CORE_GRAPHS && (node->flags & KIBI_KIND_CONTROLS) != 0) {
+            add_bodies(model, &model->kernels->kernels[kernel], (const uint32_t *)params, slots + node->pointers);
+        }
+        for (uint32_t further = done;; further = 1) {
+            if (further != 0) {
+                move_on(model, entry, node, further, slots);
+            }
+            call((slots + node->pointers)[-1], (const void **)(uintptr_t)slots, params, model->arena + node->scratch);
+            ++rest->step;
+            ++done;
+            if (--count == 0) {
                 break;
             }
-            const uint32_t count = left < budget ? left : budget;
-            model->budget = budget - count;
-            ended = run_steps(model, &step, done, count, slots);
+        }
+        if (left != 0) { /* the budget is used up */
+            continue;
+        }
+        done = 0;
+        if ((head & KIBI_MANY) != 0) {
+            entry += node->pointers * KIBI_WIDTH(model->graph);
+        }
+        if (KIBI_CORE_ENDS_EARLY && (node->flags & (KIBI_KIND_EXITS | KIBI_KIND_LOOPS)) != 0) {
+            ended = end_of(model, node, slots);
             if (ended != KIBI_ENDED_DONE) {
                 break;
             }
-            done += count;
-            if (done < step.count) { /* the budget is used up */
-                continue;
-            }
-            done = 0;
         }
-        begin = step.next;
+        at = entry;
     }
-    model->place.run = (uint32_t)(begin - model->file) - model->graph->runs;
+    model->place.run = (uint32_t)(at - model->file) - model->graph->runs;
     model->place.done = done;
     return ended;
 }
@@ -194,13 +278,14 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
 #define KIBI_RUN_IN(count)                                     \
     static KIBI_NOINLINE int run_in_##count(kibi_model *model) \
     {                                                          \
-        void *slots[count];                                    \
-        return run_order(model, slots);                        \
+        struct {                                               \
+            kibi_rest rest;                                    \
+            void *slots[count];                                \
+        } step;                                                \
+        return run_order(model, step.slots);                   \
     }
-KIBI_RUN_IN(2)
 KIBI_RUN_IN(4)
 KIBI_RUN_IN(8)
-KIBI_RUN_IN(12)
 KIBI_RUN_IN(16)
 KIBI_RUN_IN(24)
 KIBI_RUN_IN(32)
@@ -210,9 +295,9 @@ KIBI_RUN_IN(KIBI_CORE_SLOTS)
 /* Goes on with a graph from its place in the order, with as many slots as the file's steps need, or a few more. */
 static int run_graph(kibi_model *model)
 {
-    static const uint8_t counts[] = {2, 4, 8, 12, 16, 24, 32, 64};
-    static int (*const run_in[])(kibi_model *) = {run_in_2,  run_in_4,  run_in_8,  run_in_12,             run_in_16,
-                                                  run_in_24, run_in_32, run_in_64, run_in_KIBI_CORE_SLOTS};
+    static const uint8_t counts[] = {4, 8, 16, 24, 32, 64};
+    static int (*const run_in[])(kibi_model *) = {run_in_4,  run_in_8,  run_in_16,             run_in_24,
+                                                  run_in_32, run_in_64, run_in_KIBI_CORE_SLOTS};
     uint32_t which = 0;
     while (which < sizeof counts && counts[which] < kibi_header_of(model)->most_slots) {
         ++which;

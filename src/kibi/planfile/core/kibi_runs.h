@@ -10,10 +10,6 @@
 #define KIBI_CORE_SLOTS 1024
 #endif
 
-/* The most graphs that a kernel runs, and slots for them: each has five pointers, and a pointer leads to it. */
-#define KIBI_MOST_BODIES 2u
-#define KIBI_GRAPH_SLOTS 12u
-
 /* Bytes of an entry in a run. One byte names a 16-bit number in the table before the runs. */
 #define KIBI_WIDTH(graph) (KIBI_CORE_HALVES || KIBI_CORE_WIDE ? (graph)->width : 1u)
 
@@ -21,6 +17,13 @@
 #define KIBI_INLINE static inline __attribute__((always_inline))
 #else
 #define KIBI_INLINE static inline
+#endif
+
+/* Keeps a compiler from computing a pointer anew wherever it is used. */
+#if defined(__GNUC__)
+#define KIBI_HIDDEN(pointer) __asm__("" : "+r"(pointer))
+#else
+#define KIBI_HIDDEN(pointer) ((void)0)
 #endif
 
 /* What ended a call of kibi_run_model: all is done, an operator waits for further inferences, a loop has taken too many turns, the
@@ -47,6 +50,9 @@ KIBI_INLINE const kibi_file_header *kibi_header_of(const kibi_model *model)
 {
     return (const kibi_file_header *)(const void *)model->file;
 }
+
+/* The bytes of the state, which are numbered after those of the arena. */
+#define KIBI_STATE_BYTES(header) (KIBI_CORE_STATES ? (header)->state_bytes : 0u)
 
 /* A run: some steps of a node. */
 typedef struct {
@@ -118,6 +124,13 @@ uint8_t *kibi_bytes_at(const kibi_model *model, uint32_t memory, uint32_t offset
 
 /* Returns 1 if the header describes a plan file that this core can read, else 0: kibi_core.c. */
 int kibi_is_file(const void *file, size_t bytes);
+
+/* Opens a model without a look at its graphs: kibi_core.c. */
+kibi_status kibi_open_file(kibi_model *model, const void *file, size_t bytes, const kibi_kernels *kernels, void *arena,
+                           size_t arena_bytes);
+
+/* Notes whether each kernel is where the file expects it; of a model whose graphs are right: kibi_core.c. */
+void kibi_expect_kernels(kibi_model *model);
 
 /* Whether a model has all its memory: kibi_core.c. */
 kibi_status kibi_ready(const kibi_model *model);

@@ -54,9 +54,10 @@ class Program:
 
     Attributes:
         nodes, runs: of it.
-        places: what entries say that are not below the arena's size.
+        places: what entries say that are not below the sizes of arena and state.
         inputs, outputs: the byte of the arena at which each begins; of a graph inside of an operator.
         arena_bytes: of its arena.
+        state_bytes: of the model's variables.
     """
 
     nodes: tuple[Node, ...]
@@ -65,6 +66,7 @@ class Program:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     arena_bytes: int
+    state_bytes: int
 
     def place(self, run: FileRun, pointer: int, further: int) -> Place:
         """Returns where a pointer leads, so many steps after the first one of its run.
@@ -76,9 +78,14 @@ class Program:
         moved = run.distances[pointer] * further if further else 0
         if entry < self.arena_bytes:
             return Memory.ARENA, entry + moved
-        if entry - self.arena_bytes >= len(self.places):
+        if Kind.LEAVES not in self.nodes[run.node].kind:
+            raise wrong("a node that stays in the arena is given a place outside of it")
+        if entry < self.arena_bytes + self.state_bytes:
+            return Memory.STATE, entry - self.arena_bytes + moved
+        number = entry - self.arena_bytes - self.state_bytes
+        if number >= len(self.places):
             raise wrong("a step is given a place that there is not")
-        memory, offset = self.places[entry - self.arena_bytes]
+        memory, offset = self.places[number]
         return memory, offset + moved
 
 
@@ -156,6 +163,7 @@ class _Reader:
             tuple(ends[:inputs]),
             tuple(ends[inputs:]),
             graph["arena_bytes"],
+            self.file.state_bytes,
         )
 
     def _node(self, one: Mapping[str, int]) -> Node:
