@@ -97,7 +97,7 @@ def pointers(b: EmitContext, number: int, step: CCode, depth: int) -> CCode:
     view = b.graph.views[number].own
     accesses = view.accesses
     kind = code("void") if b.calls[number].is_untyped else element_type(view.row_tensors[0].type.dtype)
-    count = sum(access.count for access in accesses)
+    count = sum(access.pointers for access in accesses)
     reads = [
         _Read(b, tensor, access, step, view.steps // access.output_rows)
         for tensor, access in zip(view.row_tensors, accesses, strict=True)
@@ -109,7 +109,7 @@ def pointers(b: EmitContext, number: int, step: CCode, depth: int) -> CCode:
     first, parts = 0, [definition]
     for read in reads:
         parts.append(_fetch(read, first, depth))
-        first += read.access.count
+        first += read.access.pointers
     return lines(parts)
 
 
@@ -133,8 +133,8 @@ class _Read:
 
     @property
     def is_simple(self) -> bool:
-        """True if it is one row that exists for each step."""
-        return self.access.count == 1 and self.access.stays_inside
+        """True if it is one row that exists for each step, or several in one piece."""
+        return self.access.pointers == 1 and self.access.stays_inside
 
     @property
     def base(self) -> CCode:

@@ -176,6 +176,8 @@ class Plan:
             rows are made in place of others; so more effort saves at most `gain_bytes`.
         effort: the largest effort that was tried, as a multiple of the usual work; it finds the same plan again.
         slow_weights: how weights are fetched from slow memory; None: they are constants that the processor reads in place.
+        joined: the nodes that make all their rows in one step, from inputs in one piece each, ascending. Their numbers are those of
+            the graph with windows, where weights are in slow memory.
         limited: why the search did less than was asked for; empty if it did all.
         solve_seconds: how long the search took.
     """
@@ -200,6 +202,7 @@ class Plan:
     least_bytes: int = 0
     effort: int = 1
     slow_weights: SlowWeights | None = None
+    joined: tuple[int, ...] = ()
     limited: str = ""
     solve_seconds: float = field(default=0.0, compare=False)
 

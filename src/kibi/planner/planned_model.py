@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from kibi.errors import InputError, PlanError, TargetError
 from kibi.ir import Graph
 from kibi.planner.handover import with_handover
+from kibi.planner.joined_steps import with_joined
 from kibi.planner.plan import Plan
 from kibi.planner.slow_weights import lowered_for
 from kibi.planner.subgraphs import bodies_of
@@ -51,6 +52,7 @@ def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel
         handed = with_handover(model, plan.input, plan.output, plan.external_buffers)
         try:
             graph = lowered_for(handed, plan.slow_weights, target(plan.target), plan.goal, plan.kernels, plan.subgraphs)
+            graph = with_joined(graph, plan.joined)
             if plan.kernels:
                 graph.calls  # noqa: B018 - whether the kernels that the plan names can run
         except (InputError, TargetError) as error:

@@ -11,6 +11,7 @@ from kibi.ir import Graph
 from kibi.planner.effort import Watch, best_of_efforts, check_effort
 from kibi.planner.handover import with_handover
 from kibi.planner.in_place import in_place_rules
+from kibi.planner.joined_steps import separate_runs, with_steps_joined
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.limits import check_limits, why_whole
 from kibi.planner.order.by_row import plan_by_row
@@ -169,6 +170,7 @@ def plan(
             break
     else:
         raise PlanError(_too_large(best, inputs, ram_bytes or 0))
+    best = best if order is not None else with_steps_joined(wanted, best)
     return replace(
         best,
         input=inputs,
@@ -219,11 +221,14 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
     if made.slow_weights is not None:
         raise PlanError("kernels are not changed in a plan whose weights are in slow memory. Plan without --weights.")
     handed = with_handover(graph, made.input, made.output, made.external_buffers)
-    by_row = any(run.steps < handed.views[run.node].steps for run in made.runs)
-    return plan(
-        graph, target, runs=made.runs, granularity=Granularity.ROW if by_row else Granularity.TENSOR, inputs=made.input,
+    runs = separate_runs(handed, made)
+    by_row = any(run.steps < handed.views[run.node].steps for run in runs)
+    after = plan(
+        graph, target, runs=runs, granularity=Granularity.ROW if by_row else Granularity.TENSOR, inputs=made.input,
         outputs=made.output, external_buffers=made.external_buffers, goal=goal, kernels=kernels, subgraphs=made.subgraphs,
     )  # fmt: skip
+    lowered = lowered_for(handed, None, target, goal, kernels, made.subgraphs)
+    return with_steps_joined(lowered, after) if made.joined else after
 
 
 @dataclass(frozen=True, slots=True)

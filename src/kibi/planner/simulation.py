@@ -291,6 +291,7 @@ class _Arena:
         for number, _ in read:
             if not self._is_there(number, step):
                 yield from self._check(number, step)
+        yield from self._torn(node)
         for number in made:
             self._write(number)
         yield from self._scattered(node, made)
@@ -301,6 +302,14 @@ class _Arena:
                 yield from self._check(number, step)
         for index in self.outputs[node]:
             yield from self._overwritten(self._made_of(index, node, row), read)
+
+    def _torn(self, node: int) -> Iterator[str]:
+        """Yields what is wrong with the rows that a kernel finds by a pointer to the first."""
+        for tensor, access in zip(self.graph.views[node].row_tensors, self.accesses[node], strict=True):
+            if access.is_joined and tensor.index in self.rows.first:
+                its = slice(self.numbers(tensor.index).start, self.numbers(tensor.index).stop)
+                if (np.diff(self.rows.offsets[its]) != self.rows.sizes[its.start]).any():
+                    yield f"the rows of {tensor.name!r} are read together but are apart"
 
     def _read(self, node: int, row: int) -> Iterator[tuple[int, int | None]]:
         """The rows that a step reads, and how far below them its output may begin that overwrites them."""

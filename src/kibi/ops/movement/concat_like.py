@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, Tensor
+from kibi.ir import JoinedSteps, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, Tensor
 from kibi.kernels.params.movement import ConcatenationParams
 from kibi.ops.overlap import least_distance, pieces_distance
 
@@ -75,6 +75,18 @@ class ConcatLike(Operator):
             else tuple(pieces_distance(each, view.steps, size) for each, size in zip(accesses, sizes, strict=True))
         )
         return KernelCall("kibi_concatenation_any", params, is_untyped=True, inplace_distance_bytes=distances)
+
+    def joined_steps(self, view: NodeView) -> JoinedSteps | None:
+        """The same kernel, which takes a piece of each input at a time."""
+        repeats = prod(view.output.type.shape[: self._axis(view)])
+        index_bytes = view.output.type.size_bytes // repeats // view.output.type.shape[self._axis(view)]
+        sizes = [size * index_bytes for size in self.sizes(view)]
+        params = ConcatenationParams(
+            repeats=repeats, inputs=len(sizes), pieces=np.array([(1, size) for size in sizes], np.int32)
+        )
+        distances = _distances_in_turns([RowAccess(rows=1, output_rows=1)] * len(sizes), sizes, repeats)
+        call = KernelCall("kibi_concatenation_any", params, is_untyped=True, inplace_distance_bytes=distances)
+        return JoinedSteps(call, repeats * len(sizes))
 
     def _axis(self, view: NodeView) -> int:
         rank = len(view.output.type.shape)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
+from kibi.ir import JoinedSteps, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.movement import CopyBytesParams, CopyParams
 from kibi.ops.movement.strided_copy import scalar
 from kibi.ops.overlap import pieces_distance
@@ -57,12 +57,20 @@ class Reshape(Operator):
         access = self.accesses(view)[0]
         piece = view.output.type.row_elements // access.count
         dtype = view.output.type.dtype
-        distance = pieces_distance(access, view.steps, piece * dtype.size_bytes)
-        if dtype in (DType.S8, DType.F32):
-            params = CopyParams(pieces=access.count, elements=piece)
-            return KernelCall(f"kibi_copy_{dtype}", params, inplace_distance_bytes=(distance,))
-        untyped = CopyBytesParams(pieces=access.count, bytes=piece * dtype.size_bytes)
-        return KernelCall("kibi_copy_any", untyped, is_untyped=True, inplace_distance_bytes=(distance,))
+        return _copy(dtype, access.count, piece, pieces_distance(access, view.steps, piece * dtype.size_bytes))
+
+    def joined_steps(self, view: NodeView) -> JoinedSteps:
+        """A copy of one piece."""
+        return JoinedSteps(_copy(view.output.type.dtype, 1, view.output.type.elements, 0), 1)
+
+
+def _copy(dtype: DType, pieces: int, elements: int, distance: int) -> KernelCall:
+    """The call of the kernel that copies so many pieces of so many elements each."""
+    if dtype in (DType.S8, DType.F32):
+        params = CopyParams(pieces=pieces, elements=elements)
+        return KernelCall(f"kibi_copy_{dtype}", params, inplace_distance_bytes=(distance,))
+    untyped = CopyBytesParams(pieces=pieces, bytes=elements * dtype.size_bytes)
+    return KernelCall("kibi_copy_any", untyped, is_untyped=True, inplace_distance_bytes=(distance,))
 
 
 register(Reshape)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
+from kibi.ir import JoinedSteps, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
 from kibi.kernels.params.movement import StridedCopyParams
 from kibi.ops import checks
 
@@ -92,6 +92,12 @@ class Walk:
         rows = RowAccess(rows=source.rows, output_rows=1, stride=0)
         return _walk(rows, source.row_elements, position, loops)
 
+    @staticmethod
+    def through(source: TensorType, selection: Selection) -> "Walk":
+        """All at once, from an input whose rows are stored one after another: one pointer leads to all of them."""
+        loops, position = _loops(source, source.elements, selection.first, selection.axes)
+        return _walk(RowAccess(rows=1, output_rows=1), source.elements, position, loops)
+
     @property
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Returns for each run in order its pointer and the element that it begins at."""
@@ -145,23 +151,33 @@ class StridedCopy(Operator):
 
     def kernel_call(self, view: NodeView) -> KernelCall:
         """The one kernel, without scratch."""
-        walk, element_bytes = self._walk(view), view.output.type.dtype.size_bytes
-        loops = [(loop.size, loop.pointers, loop.elements * element_bytes) for loop in walk.loops]
-        params = StridedCopyParams(
-            bytes=walk.run * element_bytes,
-            first_pointer=walk.first[0],
-            first_byte=walk.first[1] * element_bytes,
-            axes=len(loops),
-            loops=np.array(loops, np.int32),
-        )
-        # Where a pointer is to a part of a row, the row's first element is no nearer to the output than the part's.
-        elements = walk.places[1]
-        written = np.arange(len(elements)) * walk.run
-        distance = max(0, int((written - elements).max())) * element_bytes
-        return KernelCall("kibi_strided_copy_any", params, is_untyped=True, inplace_distance_bytes=(distance,))
+        return _call(self._walk(view), view.output.type.dtype)
+
+    def joined_steps(self, view: NodeView) -> JoinedSteps:
+        """The same kernel, through the elements of the whole input."""
+        walk = Walk.through(view["input"].type, self.selection(view))
+        return JoinedSteps(_call(walk, view.output.type.dtype), prod(loop.size for loop in walk.loops))
 
     def _walk(self, view: NodeView) -> Walk:
         return Walk.of(view["input"].type, view.output.type, self.selection(view))
+
+
+def _call(walk: Walk, dtype: DType) -> KernelCall:
+    """The call of the kernel for a walk."""
+    element_bytes = dtype.size_bytes
+    loops = [(loop.size, loop.pointers, loop.elements * element_bytes) for loop in walk.loops]
+    params = StridedCopyParams(
+        bytes=walk.run * element_bytes,
+        first_pointer=walk.first[0],
+        first_byte=walk.first[1] * element_bytes,
+        axes=len(loops),
+        loops=np.array(loops, np.int32),
+    )
+    # Where a pointer is to a part of a row, the row's first element is no nearer to the output than the part's.
+    elements = walk.places[1]
+    written = np.arange(len(elements)) * walk.run
+    distance = max(0, int((written - elements).max())) * element_bytes
+    return KernelCall("kibi_strided_copy_any", params, is_untyped=True, inplace_distance_bytes=(distance,))
 
 
 def scalar(view: NodeView, operand: str) -> int:
