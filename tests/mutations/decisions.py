@@ -143,6 +143,38 @@ _SELECTION = (
 
 _PASSES = (
     Mutation(
+        "passes.joined-convolutions-begin-with-the-first-row",
+        "passes/join_depthwise.py",
+        "taps[top : top + each.taps.shape[0], left : left + each.taps.shape[1]] = each.taps",
+        "taps[: each.taps.shape[0], : each.taps.shape[1]] = each.taps",
+        "Taps of a slice are those of the first rows of the tensor.",
+        ("tests/passes/test_join_depthwise.py",),
+    ),
+    Mutation(
+        "passes.joined-convolutions-take-channels-in-any-order",
+        "passes/join_depthwise.py",
+        "each.part.first[_CHANNELS] != next_channel",
+        "each.part.first[0]",
+        "Convolutions whose channels change places become one that keeps them.",
+        ("tests/passes/test_join_depthwise.py",),
+    ),
+    Mutation(
+        "passes.variables-keep-any-rows",
+        "passes/append_in_place.py",
+        "first = [source[axis] - kept[axis] if number == axis else 0 for number in range(len(source))]",
+        "first = list(found.first)",
+        "A variable that keeps the first rows is made one that keeps the last.",
+        ("tests/passes/test_append_in_place.py",),
+    ),
+    Mutation(
+        "passes.appended-rows-move-one-too-few",
+        "passes/append_in_place.py",
+        "skip=new.type.shape[axis]",
+        "skip=1",
+        "A variable moves along by one row where more are appended.",
+        ("tests/passes/test_simplify.py", "-k", "streaming"),
+    ),
+    Mutation(
         "passes.outputs-are-dropped",
         "passes/unused.py",
         "if any(graph.readers(index) or not graph.is_inner(index) for index in node.outputs):",

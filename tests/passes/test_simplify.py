@@ -27,6 +27,7 @@ from tests.ops.comparison import assert_same, graph_of
 from tests.ops.orders import interleaved
 from tests.passes.comparison import assert_becomes, check_same, only, outputs_of
 from tests.passes.networks import foldable, foldables
+from tests.passes.streaming_networks import streaming
 from tests.support.amount import amount, sample
 from tests.support.choices import Seeded
 from tests.support.network_models import networks
@@ -81,10 +82,32 @@ def test_drawn_networks_give_each_pass_something_to_do() -> None:
     """The property tests are not empty, and each change says where and why."""
     drawn = [graph_of(foldable(Seeded(seed))) for seed in range(60)]
     drawn += [parse_tflite(stream(Seeded(seed))[0], "stream.tflite") for seed in range(20)]
+    drawn += [streaming(Seeded(seed)) for seed in range(10)]
     changes = [change for graph in drawn for change in simplify(graph).changes]
     counts = Counter(change.by for change in changes)
     assert all(counts[each.name] >= 5 for each in PASSES), counts
     assert all(change.what.endswith(".") and change.where for change in changes)
+
+
+def test_streaming_models_keep_their_bits_in_all_engines(tmp_path: Path) -> None:
+    """Inference after inference: each pass alone, all of them, and what they make in C, of plans with joined steps."""
+    check_gcc()
+    graphs = [streaming(Seeded(seed)) for seed in range(amount(12, 60))]
+    simplified = [simplify(graph).graph for graph in graphs]
+    runs = [[seeded_inputs(graph, seed) for seed in range(4)] for graph in graphs]
+    for graph, after, inputs in zip(graphs, simplified, runs, strict=True):
+        check_same(graph, after, *inputs)
+        for each in ("join-depthwise", "append-in-place"):
+            check_same(graph, simplify(graph, only(each)).graph, *inputs)
+    plans = [plan(graph, target("host")) for graph in simplified]
+    assert any(made.joined for made in plans)
+    batch = Batch(simplified, plans, tmp_path, compiler="gcc", level="1", sanitize=True)
+    sent = [[array for arrays in each for array in arrays] for each in runs]
+    for graph, inputs, outcome in zip(graphs, runs, batch.run(sent), strict=True):
+        interpreter = Interpreter(graph, plan(graph, target("host")))
+        wanted = [output for each in inputs for output in interpreter.run(each)]
+        for found in outcome.outputs:
+            assert [each.tobytes() for each in found] == [each.tobytes() for each in wanted]
 
 
 def test_simplified_networks_in_c_under_sanitizers_equal_python(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from kibi.errors import InputError
 from kibi.ir import Graph, verify
 from kibi.passes import (
     activation_into_producer,
+    append_in_place,
     assign_in_place,
     identity,
     identity_quantize,
+    join_depthwise,
     moves_nothing,
     pad_into_window,
     reshape_to_nothing,
@@ -72,6 +74,11 @@ PASSES: tuple[Pass, ...] = (
         pad_into_window.fold_pads,
     ),
     Pass(
+        join_depthwise.NAME,
+        "Depthwise convolutions of parts of one tensor, whose outputs are concatenated, become one.",
+        join_depthwise.join_depthwise,
+    ),
+    Pass(
         moves_nothing.NAME,
         "Slices of everything, concatenations of one input and their like become RESHAPEs.",
         moves_nothing.name_reshapes,
@@ -90,6 +97,11 @@ PASSES: tuple[Pass, ...] = (
         unused.NAME,
         "Operators whose results nobody reads are left out.",
         unused.drop_unused,
+    ),
+    Pass(
+        append_in_place.NAME,
+        "A variable to which rows are appended holds them, too, and moves along in its own bytes.",
+        append_in_place.append_in_place,
     ),
 )
 """The passes in the order in which they run."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kibi.ir import Graph, Node, NodeView, Operator, TensorType
+from kibi.ir import Graph, Node, NodeView, Operator, Tensor
 from kibi.ops import FullyConnected, Mean, Reshape, Softmax, is_custom
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply, bypass, is_accepted, reading, row_input, same_scale
@@ -28,12 +28,19 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
     if not isinstance(view.op, Reshape) or is_custom(view.op):
         return None
     source, result = view["input"], view.output
-    if source.is_state or result.is_state or source.is_constant or not same_scale(source, result):
+    if result.is_state or source.is_constant or not same_scale(source, result):
         return None
+    if source.is_state:
+        return None if _is_overwritten(graph, source.index) else _before_readers(graph, place, source.index)
     if source.type.shape == result.type.shape:
         after = bypass(graph, place, source.index)
         return None if after is None else (after, "It keeps the shape.")
     return _before_readers(graph, place, source.index) or _behind_maker(graph, place, source.index)
+
+
+def _is_overwritten(graph: Draft, tensor: int) -> bool:
+    """True if the bytes of a variable get another value in the same inference: then reads keep their places."""
+    return any(each.updates == tensor for each in graph.tensors)
 
 
 def _before_readers(graph: Draft, place: int, source: int) -> tuple[Edit, str] | None:
@@ -48,7 +55,7 @@ def _before_readers(graph: Draft, place: int, source: int) -> tuple[Edit, str] |
         if row_input(node) != result or node.inputs.count(result) > 1:
             return None
         operator = _flat_reader(graph.view(reader), graph.tensors[source].type.shape)
-        if operator is None or _is_chopped(graph.view(reader), graph.tensors[source].type):
+        if operator is None or _is_chopped(graph.view(reader), graph.tensors[source]):
             return None
         changed[reader] = replace(reading(node, result, source), op=operator)
         if not is_accepted(graph, replace(reading(node, result, source), op=operator)):
@@ -82,11 +89,11 @@ def _flat_reader(view: NodeView, shape: tuple[int, ...]) -> Operator | None:
     return _flat(view)
 
 
-def _is_chopped(view: NodeView, source: TensorType) -> bool:
-    """True if a fully connected layer would have to take its vectors in small pieces."""
-    if not isinstance(view.op, FullyConnected) or source.rows == 1:
+def _is_chopped(view: NodeView, source: Tensor) -> bool:
+    """True if a fully connected layer would have to take its vectors in small pieces. A variable is in one piece."""
+    if not isinstance(view.op, FullyConnected) or source.type.rows == 1 or source.is_state:
         return False
-    return source.row_elements < min(_LEAST_PIECE, view["filter"].type.shape[1])
+    return source.type.row_elements < min(_LEAST_PIECE, view["filter"].type.shape[1])
 
 
 def _flat_writer(view: NodeView, shape: tuple[int, ...]) -> Operator | None:

@@ -1,7 +1,7 @@
 """FULLY_CONNECTED."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any, ClassVar
 
@@ -78,15 +78,22 @@ class FullyConnected(Operator):
         return view.output.type.rows if _is_by_row(view) else 1
 
     def accumulates(self, view: NodeView) -> bool:
-        """True if a vector spans several rows, and its sums take less than the rows that need not wait for the last."""
+        """True if a vector spans several rows, and its sums take less than the rows that need not wait for the last.
+
+        Rows of a variable wait in any case.
+        """
+        if _is_one_piece(view):
+            return False
         source, depth = view["input"].type, view["filter"].type.shape[1]
         spans_rows = depth > source.row_elements and depth % source.row_elements == 0
         waiting_bytes = source.size_bytes - source.row_bytes
         return spans_rows and _sums_bytes(view) < waiting_bytes
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """Row after row, or all of the input's rows cut into pieces that fit both rows and vectors."""
+        """Row after row, or all of the input's rows cut into pieces that fit both rows and vectors; those of a variable in one."""
         source = view["input"].type
+        if _is_one_piece(view):
+            return (replace(RowAccess.every(source.rows, 1), is_joined=True),)
         if _is_by_row(view) or self.accumulates(view):
             return (RowAccess.same(source.rows),)
         parts = source.row_elements // _piece(view)
@@ -200,10 +207,15 @@ def _sums_bytes(view: NodeView) -> int:
     return (8 if is_s16(view) else 4) * view.output.type.elements
 
 
+def _is_one_piece(view: NodeView) -> bool:
+    """True if vectors are cut across the rows of a variable, which are stored one after another."""
+    return view["input"].is_state and view["input"].type.rows > 1 and not _is_by_row(view)
+
+
 def _piece(view: NodeView) -> int:
     """Elements of the pieces that the input's rows are cut into: they fill vectors and rows evenly."""
     depth = view["filter"].type.shape[1]
-    row = view["input"].type.row_elements
+    row = view["input"].type.elements if _is_one_piece(view) else view["input"].type.row_elements
     return row if row % depth == 0 else gcd(row, depth)
 
 
