@@ -19,7 +19,7 @@ class FileRun:
         node: its number.
         first: number of the first step; 0 where the node does not count.
         steps: how many.
-        entries: where the pointers of the first step lead: a byte of the arena, of the state after it, or a place record after both.
+        entries: where the first step's pointers lead: a byte of the arena, of the state after it, or a place record after both.
         distances: by how many bytes each pointer moves on with each step.
         offset: the byte of the file at which the entries begin.
     """
