@@ -9,6 +9,9 @@
 /* Flags of nodes whose steps are not plain. */
 #define KIBI_SPECIAL (KIBI_KIND_EXITS | KIBI_KIND_LOOPS | KIBI_KIND_RECEIVES | KIBI_KIND_CONTROLS | KIBI_KIND_COUNTS)
 
+/* What run_order returns where a plain run is next. */
+#define ENDED_NOT (-1)
+
 /* A graph inside of an operator, as its kernel gets it. */
 typedef struct {
     kibi_subgraph subgraph; /* must be first: kernels hand it back */
@@ -96,10 +99,17 @@ static KIBI_NOINLINE void fetch_both(const memories *of, const uint8_t *entry, v
     } while (slot != slots);
 }
 
-/* Runs steps as long as each is the only one of its run, and nothing about its node is special; returns the run after
- * them. Most steps are such, and those of streaming models are small: cores for models without variables do without it.
- * After the last run is a byte with KIBI_MANY. */
-static KIBI_NOINLINE const uint8_t *run_plain(kibi_model *model, const uint8_t *at, void **slots)
+/* Whether run_plain runs the next run: its step is the only one, and nothing about its node is special. Most steps of streaming
+ * models are such, and small: cores for models without variables do without it. After the last run is a byte with KIBI_MANY. */
+KIBI_INLINE int is_plain(const kibi_model *model, const uint8_t *at)
+{
+    return KIBI_CORE_STATES && KIBI_WIDTH(model->graph) == 1u && (*at & KIBI_MANY) == 0 && model->calls != NULL &&
+           model->budget != 0 &&
+           (((const kibi_file_node *)kibi_at(model, model->graph->nodes))[*at / 2u].flags & KIBI_SPECIAL) == 0;
+}
+
+/* Runs plain runs as long as there are some. Its own function, which run_order does not call: so the stack has one of both. */
+static KIBI_NOINLINE void run_plain(kibi_model *model, void **slots)
 {
     const kibi_file_graph *const graph = model->graph;
     const uint8_t *const file = model->file, *nodes = file + graph->nodes;
@@ -108,9 +118,11 @@ static KIBI_NOINLINE const uint8_t *run_plain(kibi_model *model, const uint8_t *
     const memories both = {kibi_table(file, graph), graph->arena_bytes, (uintptr_t)arena,
                            (uintptr_t)model->state - graph->arena_bytes};
     const uint16_t *table = both.table;
+    const uint8_t *at = file + graph->runs + model->place.run;
     uint32_t budget = model->budget, head;
     KIBI_HIDDEN(nodes);
     KIBI_HIDDEN(table);
+    kibi_rest_of(slots)->step = 0;
     while (((head = *at) & KIBI_MANY) == 0) {
         const uint8_t *const record = nodes + head * (sizeof(kibi_file_node) / 2u);
         const kibi_file_node *const node = (const kibi_file_node *)(const void *)record;
@@ -139,7 +151,7 @@ static KIBI_NOINLINE const uint8_t *run_plain(kibi_model *model, const uint8_t *
         }
     }
     model->budget = budget;
-    return at;
+    model->place.run = (uint32_t)(at - file) - graph->runs;
 }
 
 /* Moves pointers on by so many steps. Null pointers do not move: numbers are added, for C adds nothing to a null pointer. */
@@ -187,7 +199,7 @@ static KIBI_NOINLINE int end_of(const kibi_model *model, const kibi_file_node *n
                                                                                                       : KIBI_ENDED_DONE;
 }
 
-/* Goes on with an inference from a place in the order: to its end, to its next row, or for so many steps. */
+/* Goes on with an inference from a place in the order: to its end, to its next row, for so many steps, or to a run that is plain. */
 static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
 {
     const uint8_t *at = model->file + model->graph->runs + model->place.run;
@@ -195,12 +207,11 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
     int ended = KIBI_ENDED_DONE;
     kibi_rest *const rest = kibi_rest_of(slots);
     for (;;) {
-        if (KIBI_CORE_STATES && KIBI_WIDTH(model->graph) == 1u && (*at & KIBI_MANY) == 0 && model->calls != NULL &&
-            model->budget != 0) {
-            rest->step = 0;
-            at = run_plain(model, at, slots);
-        }
         if (at == model->file + model->graph->runs_end) {
+            break;
+        }
+        if (done == 0 && is_plain(model, at)) {
+            ended = ENDED_NOT;
             break;
         }
         const uint32_t head = kibi_number(model->graph, at), size = KIBI_WIDTH(model->graph) == 1u ? 1u : 2u;
@@ -274,6 +285,17 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
     return ended;
 }
 
+/* The same until the inference ends or pauses. */
+KIBI_INLINE int run_all(kibi_model *model, void **slots)
+{
+    int ended = run_order(model, slots);
+    while (KIBI_CORE_STATES && ended == ENDED_NOT) {
+        run_plain(model, slots);
+        ended = run_order(model, slots);
+    }
+    return ended;
+}
+
 /* The same with so many slots. */
 #define KIBI_RUN_IN(count)                                     \
     static KIBI_NOINLINE int run_in_##count(kibi_model *model) \
@@ -282,7 +304,7 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
             kibi_rest rest;                                    \
             void *slots[count];                                \
         } step;                                                \
-        return run_order(model, step.slots);                   \
+        return run_all(model, step.slots);                     \
     }
 KIBI_RUN_IN(4)
 KIBI_RUN_IN(8)
