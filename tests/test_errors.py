@@ -15,7 +15,7 @@ from kibi.errors import (
     bounded,
 )
 from kibi.frontends.tflite import parse_tflite
-from tests.support.tflite_builder import ModelBuilder
+from kibi.frontends.tflite.builder import ModelBuilder
 
 _HOSTILE = "\x1b]0;x\x07\x9b31m\u202e\ud800\u2028\r"
 """A terminal's controls, a bidirectional override, a lone surrogate, a line separator."""

@@ -28,7 +28,7 @@ LAYERS = (
     ("emulator",),
     ("engines",),
     ("reports",),
-    ("api", "demo", "plan_files", "eager_files", "updates"),
+    ("api", "conversion", "demo", "plan_files", "eager_files", "updates"),
     ("cli",),
     ("__main__",),
 )

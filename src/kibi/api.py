@@ -34,7 +34,8 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
     """Reads a model file, verifies it, and returns its graph.
 
     Args:
-        path: a `.tflite` file.
+        path: a `.tflite` file, C source with its bytes as an array, or a zip archive with one of them. Where there are several
+            models, the name of one follows after a slash: `models.zip/folder/model.tflite`, `models.h/array`.
         signature: the entry point whose graph is wanted; its inputs and outputs then have the signature's names. None: the
             first graph, which TFLM runs.
         decompress: True to decode all compressed weights ahead of time: more flash, and the fastest kernels. False: weights with
@@ -48,12 +49,13 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
             it has no signature of that name; the text lists those that there are.
     """
     from kibi.frontends import load as read  # noqa: PLC0415 - see the module's docstring, here and below
+    from kibi.frontends.model_file import divided  # noqa: PLC0415
     from kibi.passes.codebooks import with_saving_codebooks, without_codebooks  # noqa: PLC0415
 
     graph = read(path, signature)
     is_first = graph.signature is None or graph.signature.subgraph == 0
     # What is no regular file, such as a pipe, cannot be read again by those who compare with TFLM.
-    graph = replace(graph, path=Path(path) if is_first and Path(path).is_file() else None)
+    graph = replace(graph, path=Path(path) if is_first and divided(path)[0].is_file() else None)
     return without_codebooks(graph) if decompress else with_saving_codebooks(graph)
 
 
@@ -216,14 +218,14 @@ def embed(
     """
     from kibi.errors import InputError  # noqa: PLC0415
     from kibi.files import check_path, write_file  # noqa: PLC0415
-    from kibi.frontends.source import read_source  # noqa: PLC0415
+    from kibi.frontends.model_file import read_model  # noqa: PLC0415
     from kibi.tflm.embedding import embed_plan  # noqa: PLC0415
 
     place = check_path(path, "the path of the copy")
     source = model.path if isinstance(model, Graph) else Path(model)
     if source is None:
         raise InputError("the graph was not loaded from a file. Give the path of a .tflite file.")
-    made = embed_plan(read_source(source), source.name, reorders=reorder, scratch_bytes=scratch_bytes)
+    made = embed_plan(read_model(source), source.name, reorders=reorder, scratch_bytes=scratch_bytes)
     write_file(place, made.data)
     return made
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.cli.conftest import Kibi
 from tests.engines.networks import residual_bytes
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 def _model(path: Path, seed: int) -> Path:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.cli.conftest import Kibi
-from tests.support.tflite_builder import ModelBuilder
 
 
 def test_inspect_of_the_shipped_model_shows_operators_and_totals(kibi: Kibi, glyphs: Path) -> None:

@@ -19,6 +19,7 @@ from tests.cli.conftest import GLYPHS, Kibi
 COMMAND = [sys.executable, "-m", "kibi.cli"]
 MODEL, PICTURE = str(GLYPHS), str(demo.picture_paths()[0])
 GIVEN = {
+    "convert": [MODEL, "--output", "never-written"],
     "inspect": [MODEL], "plan": [MODEL], "place": [MODEL], "run": [MODEL, "--input", PICTURE],
     "core": [MODEL, "--output", "never-written"], "eager": ["--output", "never-written"],
     "compile": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],

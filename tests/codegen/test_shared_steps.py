@@ -9,9 +9,9 @@ import kibi
 from kibi.dtypes import DType
 from kibi.engines import HostEngine
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph
 from kibi.runtime import seeded_inputs
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _LAYERS = 3
 """Enough of one kind that sharing a function pays."""

@@ -4,8 +4,8 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 def residual_network(height: int = 12, width: int = 6, channels: int = 4, seed: int = 0) -> Graph:

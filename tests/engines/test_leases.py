@@ -12,11 +12,11 @@ from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.engines.engine import PAUSED
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.reports.measurement import same_bits
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network, residual_network, two_input_network
-from tests.support.tflite_builder import ModelBuilder
 
 _TAKEN = -8
 _FIRST, _SECOND = residual_network(), pooled_network("MEAN")

@@ -10,10 +10,10 @@ from kibi import tflm as oracle
 from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import early_exits
 from tests.support.offline_models import NAME, packed
 from tests.support.oracle import requires_oracle
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _RUNS = 9
 _DEPTH = 3

@@ -10,11 +10,11 @@ import kibi
 from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.runtime import Interpreter
 from kibi.tflm import Oracle
 from tests.support.choices import Seeded
-from tests.support.tflite_builder import ModelBuilder
 from tests.support.variable_models import call_once, handle, initialized, stream
 
 

@@ -10,9 +10,9 @@ import kibi
 from kibi import tflm as oracle
 from kibi.dtypes import DType
 from kibi.engines import DeviceEngine, HostEngine
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.runtime import seeded_inputs
 from tests.support.oracle import requires_oracle
-from tests.support.tflite_builder import ModelBuilder
 
 SHAPE = [1, 6, 5, 2]
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from kibi.dtypes import DType
 from kibi.errors import ModelError, Problem
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support import compressed_models
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _SCALE, _ZERO_POINT = 0.05, 3
 # What SOFTMAX and LOGISTIC give.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.operator_models import Case
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from itertools import count, islice
 import numpy as np
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph
 from tests.ops.comparison import graph_of
 from tests.support.case import Case, one
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _MOST_SEEDS = 400
 

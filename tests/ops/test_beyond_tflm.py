@@ -10,10 +10,10 @@ from kibi.eager.operators import bind
 from kibi.eager.tensors import BufferTensor
 from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import TensorType
 from kibi.ops import Add
 from kibi.runtime import Interpreter
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _TABLE = np.arange(1, 13, dtype=np.float32).reshape(4, 3)
 

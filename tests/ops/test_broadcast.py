@@ -5,9 +5,9 @@ import pytest
 
 import kibi
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.ops.comparison import graph_of
 from tests.support.case import one
-from tests.support.tflite_builder import ModelBuilder
 
 _SHAPES = (((1, 1, 1, 2, 1), (1, 3, 2, 2, 1)), ((1, 1, 2, 3), (4, 2, 2, 3)), ((2, 1, 1, 3, 1), (2, 4, 3, 3, 2)))
 

@@ -9,6 +9,7 @@ import pytest
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError, OracleError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph, verify
 from kibi.ops import operators
 from kibi.runtime import Interpreter
@@ -16,7 +17,6 @@ from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
 from tests.support.choices import Choices, Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
-from tests.support.tflite_builder import ModelBuilder
 from tests.support.wider_models import WIDER_MODELS
 
 _MOST_DRAWS = 400

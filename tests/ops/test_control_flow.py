@@ -12,6 +12,7 @@ from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import ModelError, PlanError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.passes import expose_intermediates
 from kibi.planner import Plan, PlannedModel, validate
@@ -20,7 +21,6 @@ from kibi.tflm import Oracle, available
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.choices import Seeded
 from tests.support.control_models import CONTROL_MODELS
-from tests.support.tflite_builder import ModelBuilder
 
 _SHAPE = [1, 6, 5, 2]
 _QUANTIZATION = (0.1, 3)

@@ -9,7 +9,7 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
-from tests.support.tflite_builder import Attribute, ModelBuilder
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 
 _HUGE = (1 << 31) - 1
 _MOST_BYTES = 4 << 20

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph
 from kibi.planner import plan
 from kibi.runtime import Interpreter
@@ -17,7 +18,6 @@ from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.amount import sample
 from tests.support.case import Case
-from tests.support.tflite_builder import Attribute, ModelBuilder
 from tests.toolchain.tools import check_gcc
 
 _LAYERS = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D")

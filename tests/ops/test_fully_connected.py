@@ -8,8 +8,8 @@ import pytest
 import kibi
 from kibi import tflm as oracle
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.oracle import requires_oracle
-from tests.support.tflite_builder import ModelBuilder
 
 _CHANNELS = 64
 

@@ -11,13 +11,13 @@ import kibi
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.planner import plan
 from kibi.runtime import Interpreter
 from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same
-from tests.support.tflite_builder import ModelBuilder
 
 _EVERY = np.arange(-(1 << 15), 1 << 15).astype(np.int16).reshape(-1, 64)
 _NOT_NEGATIVE = _EVERY[512:]

@@ -9,6 +9,7 @@ import pytest
 
 from kibi.dtypes import Array, DType
 from kibi.errors import ArenaError
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.ops import operators
 from kibi.planner import Plan, plan
@@ -33,7 +34,6 @@ from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.network_models import network
 from tests.support.operator_models import OPERATOR_MODELS, Case
-from tests.support.tflite_builder import ModelBuilder
 from tests.toolchain.tools import check_gcc
 
 _WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")

@@ -10,10 +10,10 @@ from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import LimitError, ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph, subgraphs_within
 from kibi.ops import While
 from kibi.runtime import Interpreter
-from tests.support.tflite_builder import ModelBuilder
 
 _SHAPE = [1, 4]
 

@@ -12,6 +12,7 @@ from kibi.eager.operators import bind
 from kibi.eager.tensors import BufferTensor
 from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph, TensorType
 from kibi.ops import Concatenation
 from kibi.passes import expose_intermediates
@@ -24,7 +25,6 @@ from tests.ops.orders import interleaved
 from tests.support.amount import amount
 from tests.support.choices import Choices, Drawn, elements
 from tests.support.operator_models import Case
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _SCALE = (0.05, 3)
 

@@ -11,6 +11,7 @@ import pytest
 
 import kibi
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ops import operators
 from kibi.planner import plan
 from kibi.runtime import Interpreter, seeded_inputs
@@ -23,7 +24,6 @@ from tests.support.case import Case, one
 from tests.support.choices import Seeded
 from tests.support.drawn_values import ACTIVATIONS
 from tests.support.operator_models import OPERATOR_MODELS
-from tests.support.tflite_builder import ModelBuilder
 
 _ODD = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-45, -1e-40, 0.0, -0.0, 1e10, -(2.0**31), 2.0**31], np.float32)
 _SAMPLES = 12

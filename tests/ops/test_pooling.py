@@ -8,9 +8,9 @@ import pytest
 import kibi
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.runtime import Interpreter, seeded_inputs
-from tests.support.tflite_builder import ModelBuilder
 
 
 def _pooling(name: str, dtype: DType, shape: list[int], size: int) -> Graph:

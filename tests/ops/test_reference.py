@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ops import operators
 from kibi.planner import plan, validate
 from kibi.runtime import Interpreter
@@ -17,7 +18,6 @@ from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.network_models import networks
 from tests.support.operator_models import OPERATOR_MODELS, Case, cases
-from tests.support.tflite_builder import ModelBuilder
 
 
 @pytest.mark.parametrize("operator", operators())

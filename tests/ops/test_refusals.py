@@ -8,8 +8,8 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.tflm import Oracle
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 Operands = Callable[[ModelBuilder], list[int]]
 

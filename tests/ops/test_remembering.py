@@ -8,9 +8,9 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.frontends.models import problems_of
 from tests.support import zoo
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _OPTIONS = b"cycles_max\0\1\x0c\1\1\1\2\4\2\x24\1"
 

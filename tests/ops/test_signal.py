@@ -11,6 +11,7 @@ from flatbuffers import flexbuffers
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.planner import plan
 from kibi.runtime import Interpreter
 from kibi.targets import target
@@ -20,7 +21,6 @@ from tests.ops.comparison import graph_of, python_outputs_of
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
 from tests.support.signal_models import signal
-from tests.support.tflite_builder import ModelBuilder
 
 _RUNS = 7
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.planner import plan, validate
 from kibi.runtime import Interpreter
@@ -12,7 +13,6 @@ from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.orders import interleaved
 from tests.support.case import Case
-from tests.support.tflite_builder import ModelBuilder
 
 
 def _case(size: tuple[int, int], kernel: tuple[int, int], stride: int, padding: str, output: tuple[int, int]) -> Case:

@@ -10,6 +10,7 @@ from kibi.dtypes import Array, DType
 from kibi.engines import HostEngine
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.passes import simplify
 from kibi.planner import Granularity, plan, validate
 from kibi.runtime import Interpreter
@@ -17,7 +18,6 @@ from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.orders import interleaved
 from tests.support.choices import Seeded
-from tests.support.tflite_builder import ModelBuilder
 from tests.support.variable_models import call_once, handle, initialized, stream
 
 HOST = target("host")

@@ -10,6 +10,7 @@ import pytest
 import kibi
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph
 from kibi.planner import plan
 from kibi.runtime import Interpreter
@@ -18,7 +19,6 @@ from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same, graph_of
 from tests.support.amount import sample
 from tests.support.choices import Seeded
-from tests.support.tflite_builder import Attribute, ModelBuilder
 from tests.support.wider_models import WIDER_MODELS
 
 _Given = tuple[Array, float | None, int | None]

@@ -7,12 +7,12 @@ import pytest
 
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.ops.attributes import Activation
 from kibi.ops.recurrent import lstm_floats, lstm_integers
 from kibi.ops.windows.pooling import Spans
 from kibi.runtime import Interpreter, seeded_inputs
-from tests.support.tflite_builder import ModelBuilder
 
 
 def _lstm(dtype: DType, times: int) -> Graph:

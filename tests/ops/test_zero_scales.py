@@ -6,10 +6,10 @@ import pytest
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.runtime import Interpreter
 from kibi.runtime.inputs import quantize_real
 from kibi.tflm import Oracle
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _SIZE = 4
 

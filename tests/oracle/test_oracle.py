@@ -11,9 +11,9 @@ import pytest
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError, OracleError
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.tflm import Oracle
 from tests.support.oracle import requires_oracle
-from tests.support.tflite_builder import ModelBuilder
 from tests.support.zoo import GOLDEN_RUNS, catalog, digest, fingerprint, goldens, model_path, requires_zoo, seeded_runs
 
 

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph
 from kibi.passes.whole_tensors import evaluate
 from tests.support.choices import Choices, Drawn, flip
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _BIASES = (0, 0, 300, -300, 60_000, -60_000, 1 << 24, -(1 << 24), (1 << 31) - 1, -(1 << 31))
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from kibi.dtypes import Array, DType
 from kibi.errors import MismatchError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph, Quantization
 from kibi.ops import Activation, Conv2D, Padding
 from kibi.passes.constant_channels.certificate import Certificate, Removal
@@ -19,7 +20,6 @@ from kibi.passes.constant_channels.pass_ import Folding, drop_constant_channels,
 from kibi.passes.constant_channels.removal import remove_channels
 from tests.passes.sparse_networks import answers, inputs_of, sparse_graph, sparse_graphs
 from tests.support.choices import Seeded
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _SAME: dict[str, Attribute] = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
 

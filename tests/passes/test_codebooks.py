@@ -11,12 +11,12 @@ from kibi.dtypes import Array, DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.frontends.text import parse_text
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.passes.codebooks import with_saving_codebooks, without_codebooks
 from tests.passes.comparison import assert_becomes
 from tests.support import zoo
 from tests.support.compressed_models import codebook_in_use
-from tests.support.tflite_builder import ModelBuilder
 
 _FEW = np.array([-127, -3, 0, 50, 127], np.int8)
 

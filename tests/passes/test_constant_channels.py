@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import kibi
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph
 from kibi.passes.constant_channels.interval_check import checked_ends
 from kibi.passes.constant_channels.intervals import intervals
@@ -19,7 +20,6 @@ from kibi.passes.constant_channels.pass_ import Folding, fold_constant_channels
 from tests.passes.sparse_networks import SparseNetwork, answers, inputs_of, sparse_graph, sparse_graphs
 from tests.support import zoo
 from tests.support.choices import Seeded
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 def _assert_same_bits(before: Graph, after: Graph, seed: int = 0) -> None:

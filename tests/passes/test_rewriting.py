@@ -5,9 +5,9 @@ import pytest
 import kibi
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Node, NodeView
 from kibi.passes.rewriting import Draft
-from tests.support.tflite_builder import ModelBuilder
 
 _QUANTIZATION = (0.05, 3)
 

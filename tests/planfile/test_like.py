@@ -14,6 +14,7 @@ import kibi
 from kibi.dtypes import DType
 from kibi.errors import PlanError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import Graph
 from kibi.passes import simplify
 from kibi.planfile.layout import Layout, layout_path, load_layout
@@ -25,7 +26,6 @@ from kibi.planfile.writer import written_file
 from kibi.planner import validate
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 from tests.passes.sparse_networks import sparse_graphs
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 

@@ -12,6 +12,7 @@ from kibi.codegen.emit_context import EmitContext
 from kibi.dtypes import DType
 from kibi.engines.core import CoreEngine
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.planfile.in_numpy.program import programs_of
 from kibi.planfile.kernel_ids import HALVES, WIDE
@@ -28,7 +29,6 @@ from tests.ops.convolutions import Geometry, convolution
 from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
-from tests.support.tflite_builder import ModelBuilder
 
 
 def _file(graph: Graph, width: int, **wish: object) -> tuple[PlannedModel, PlanFile]:

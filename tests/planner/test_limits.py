@@ -6,9 +6,9 @@ import kibi
 from kibi.dtypes import DType
 from kibi.errors import KibiError, PlanError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph, RowAccess
 from kibi.planner import limits, validate
-from tests.support.tflite_builder import ModelBuilder
 
 _QUANTIZATION = (0.05, 3)
 

@@ -9,6 +9,7 @@ import kibi
 from kibi.dtypes import DType
 from kibi.errors import InputError, ModelError, PlanError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.offline_plan import read_offline_plan
 from kibi.frontends.tflite.outline import read_outline
 from kibi.ir import Graph
@@ -17,7 +18,6 @@ from kibi.targets import target
 from kibi.tflm.offline_plan import plan_offline
 from kibi.tflm.tflm_plan import offsets_of, tflm_own_plan, tflm_plan
 from tests.support.offline_models import branches, with_offsets
-from tests.support.tflite_builder import ModelBuilder
 from tests.support.zoo import catalog, model_path
 
 _TARGET = target("cortex-m4")

@@ -10,6 +10,7 @@ import pytest
 import kibi
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.planner import Plan, Run, validate
 from kibi.planner.placement import placing as placement
@@ -21,7 +22,6 @@ from kibi.planner.placement.placing import Task, place
 from kibi.planner.placement.problem import PlacementProblem
 from kibi.planner.plan import Buffer
 from kibi.runtime.arena import Arena
-from tests.support.tflite_builder import ModelBuilder
 
 _QUANTIZATION = (0.05, 3)
 

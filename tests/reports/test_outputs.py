@@ -8,9 +8,9 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import InputError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.reports.outputs import describe_outputs, is_classifier, read_labels
-from tests.support.tflite_builder import ModelBuilder
 
 
 def _graph(shape: list[int], flat: list[int]) -> Graph:

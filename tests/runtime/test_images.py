@@ -12,8 +12,8 @@ from kibi.arrays.images import image_array, pixel_values, read_image
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
-from tests.support.tflite_builder import ModelBuilder
 
 ALL_PIXELS = np.arange(256, dtype=np.uint8)
 

@@ -11,8 +11,8 @@ from kibi.arrays.input_files import fit_array, read_inputs, read_runs
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
-from tests.support.tflite_builder import ModelBuilder
 
 FIRST = np.arange(8, dtype=np.int8).reshape(1, 2, 4)
 SECOND = -FIRST

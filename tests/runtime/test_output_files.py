@@ -10,8 +10,8 @@ from kibi.arrays.output_files import output_bytes, output_names
 from kibi.dtypes import DType
 from kibi.errors import InputError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
-from tests.support.tflite_builder import ModelBuilder
 
 ARRAYS = [np.array([[1, 2, 3]], np.int8), np.array([[4, 5, 6]], np.int8)]
 

@@ -12,10 +12,10 @@ import kibi
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import residual_network, two_input_network
-from tests.support.tflite_builder import ModelBuilder
 
 if TYPE_CHECKING:
     from kibi.runtime.given import Inputs

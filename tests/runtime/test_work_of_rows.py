@@ -10,13 +10,13 @@ import kibi
 from kibi.dtypes import DType
 from kibi.eager.memory import HandleArena, blocks, handle_arena
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.ops.elementwise.relu import Relu
 from kibi.ops.windows.resize_bilinear import ResizeBilinear
 from kibi.planner import PlannedModel, Run, validate
 from kibi.reports.memory_svg import memory_svg
 from kibi.runtime import Interpreter, seeded_inputs
-from tests.support.tflite_builder import ModelBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

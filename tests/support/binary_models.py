@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, flip, scale
 from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn_zero_point, values
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 def _many_axes(c: Choices, count: int, most_axes: int) -> tuple[tuple[int, ...], ...]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kibi.dtypes import DType
-from tests.support.tflite_builder import ModelBuilder
+from kibi.frontends.tflite.builder import ModelBuilder
 
 _SHAPE = [1, 6, 5, 2]
 _QUANTIZATION = (0.1, 3)

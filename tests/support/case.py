@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kibi.dtypes import Array
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.choices import Choices
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import drawn_shape
 from tests.support.choices import Choices, flip
-from tests.support.tflite_builder import ModelBuilder
 
 CODEBOOK, HUFFMAN, PRUNING = 0, 1, 2
 _DTYPES = (DType.S8, DType.S16, DType.S32, DType.S64, DType.F32, DType.BOOL)

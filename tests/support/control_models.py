@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import Case, drawn_shape
 from tests.support.choices import Choices, elements, flip
-from tests.support.tflite_builder import ModelBuilder
 
 _MOST_TURNS = 4
 _DEEPEST = 2

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from kibi.dtypes import DType
-from tests.support.tflite_builder import ModelBuilder
+from kibi.frontends.tflite.builder import ModelBuilder
 
 SIZES = (64, 96, 8, 96, 64)
 """Elements of the vectors of a small autoencoder."""

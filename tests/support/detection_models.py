@@ -6,9 +6,9 @@ import numpy as np
 from flatbuffers import flexbuffers
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import Case
 from tests.support.choices import Choices, flip
-from tests.support.tflite_builder import ModelBuilder
 
 NAME = "TFLite_Detection_PostProcess"
 

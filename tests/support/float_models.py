@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.case import Case, drawn_shape, factors, one
 from tests.support.choices import Choices, flip, floats
 from tests.support.drawn_geometry import Axis, window
 from tests.support.drawn_values import ACTIVATIONS
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 def _bias(c: Choices, b: ModelBuilder, channels: int, *, may_skip: bool = True) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ops import (
     Concatenation,
     ExpandDims,
@@ -22,7 +23,6 @@ from kibi.ops import (
 )
 from tests.support.case import Case, drawn_shape, factors, one, permutation
 from tests.support.choices import Choices, elements, flip, scale, zero_point
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 def _values(c: Choices, shape: Sequence[int], dtype: DType) -> Array:

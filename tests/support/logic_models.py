@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.binary_models import broadcast_shapes
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, flip, scale
 from tests.support.drawn_values import drawn_zero_point, values
-from tests.support.tflite_builder import ModelBuilder
 
 _ORDERED = (DType.S8, DType.S8, DType.S32, DType.S64, DType.F32)
 

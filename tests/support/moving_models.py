@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ops import BroadcastTo
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
-from tests.support.tflite_builder import ModelBuilder
 
 
 def data_of(c: Choices, shape: Sequence[int], dtype: DType) -> Array:

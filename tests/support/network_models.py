@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.choices import Choices, Drawn, elements, flip
 from tests.support.operator_models import Case
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _UNIT = (1 / 256, -128)
 

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 
 from kibi.dtypes import DType
-from tests.support.tflite_builder import ModelBuilder
+from kibi.frontends.tflite.builder import ModelBuilder
 
 NAME = "OfflineMemoryAllocation"
 

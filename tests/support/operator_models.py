@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.arithmetic_models import ARITHMETIC_MODELS
 from tests.support.binary_models import BINARY_MODELS
 from tests.support.case import Case, drawn_shape, one
@@ -27,7 +28,6 @@ from tests.support.reducing_models import REDUCING_MODELS
 from tests.support.remembering_models import REMEMBERING_MODELS
 from tests.support.scale_models import SCALE_MODELS
 from tests.support.signal_models import SIGNAL_MODELS
-from tests.support.tflite_builder import ModelBuilder
 from tests.support.transcendental_models import TRANSCENDENTAL_MODELS, WIDE_MODELS
 from tests.support.transpose_models import TRANSPOSE_MODELS
 from tests.support.unary_models import UNARY_MODELS

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ops import DynamicUpdateSlice, ReverseV2
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
 from tests.support.drawn_values import drawn_zero_point, values
 from tests.support.moving_models import data_of
-from tests.support.tflite_builder import ModelBuilder
 
 
 def _quantization(c: Choices, dtype: DType) -> tuple[float, int] | tuple[()]:

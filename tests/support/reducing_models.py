@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, flip, floats, is_float, scale
 from tests.support.drawn_values import any_zero_point, values
-from tests.support.tflite_builder import ModelBuilder
 
 
 def _elements(c: Choices, shape: tuple[int, ...], dtype: DType) -> Array:

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.case import Case, one
 from tests.support.choices import Choices, elements, flip, floats, is_float, scale, zero_point
 from tests.support.drawn_values import values
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _RUNS = 4
 

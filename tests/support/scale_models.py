@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, flip, scale
 from tests.support.drawn_values import any_zero_point, values
-from tests.support.tflite_builder import ModelBuilder
 
 _PAIRS = (
     *((DType.S8, DType.S8),) * 4,

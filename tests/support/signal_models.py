@@ -7,9 +7,9 @@ import numpy as np
 from flatbuffers import flexbuffers
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import Case, drawn_shape
 from tests.support.choices import Choices, flip, floats
-from tests.support.tflite_builder import ModelBuilder
 
 _ELEMENT_TYPES = {DType.F32: 0, DType.S32: 2, DType.S16: 7}
 """The schema's numbers, as the option T has them."""

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, elements, flip, floats, is_float, scale, zero_point
 from tests.support.drawn_values import values
-from tests.support.tflite_builder import ModelBuilder
 
 _UNIT_S16 = 2.0**-15
 """The scale that LOGISTIC, TANH and SOFTMAX give in s16."""

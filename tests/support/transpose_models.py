@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import Case, one
 from tests.support.choices import Choices, elements, flip, floats, scale
 from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn_zero_point, values
-from tests.support.tflite_builder import ModelBuilder
 
 
 def _axis(c: Choices, padding: str) -> tuple[int, int, int, int]:

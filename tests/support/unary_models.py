@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.case import Case, drawn_shape, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
 from tests.support.drawn_values import values
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _UNIT = (1 / 256, -128)
 """The scale and zero point that SOFTMAX and LOGISTIC give."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.case import Case, drawn_shape
 from tests.support.choices import Choices, Seeded, elements, flip, scale, zero_point
 from tests.support.moving_models import data_of
-from tests.support.tflite_builder import ModelBuilder
 
 _DTYPES = (DType.S8, *DType)
 

@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.binary_models import broadcast_shapes
 from tests.support.case import Case, drawn_shape, one, permutation
 from tests.support.choices import Choices
 from tests.support.drawn_values import values
 from tests.support.logic_models import truths
-from tests.support.tflite_builder import ModelBuilder
 
 _FROM_U8 = (DType.S8, DType.S16, DType.S32, DType.U32, DType.F32, DType.BOOL)
 

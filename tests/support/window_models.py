@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.case import Case, drawn_shape, factors, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
 from tests.support.compressed_models import codebook_in_use
 from tests.support.drawn_geometry import Axis, window
 from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn_zero_point, values
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 _LARGEST_BIAS = (1 << 31) - (1 << 25)
 """The sums of products of s8 drawn here stay below 2**25, so that bias and sum fit 32 bits, as TFLM needs."""

@@ -89,7 +89,13 @@ CorePath = Annotated[
     ),
 ]
 ModelPath = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A .tflite file.", parser=given_model, show_default=False)
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="A .tflite file, C source or a zip archive with one.",
+        parser=given_model,
+        show_default=False,
+    ),
 ]
 SignatureName = Annotated[
     str | None,

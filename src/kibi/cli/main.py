@@ -18,6 +18,7 @@ import typer
 
 from kibi.cli.arguments import current_flags
 from kibi.cli.compile import compile_models
+from kibi.cli.convert import convert
 from kibi.cli.core import write_core
 from kibi.cli.demo import demo
 from kibi.cli.eager import write_eager
@@ -70,6 +71,7 @@ def kibi(
 
 
 app.command("inspect", epilog="Example: kibi inspect model.tflite")(inspect)
+app.command("convert", epilog="Example: kibi convert model.h -o model.tflite")(convert)
 app.command("plan", epilog="Example: kibi plan model.tflite --target cortex-m4 --svg plan.svg")(plan)
 app.command("place", epilog="Example: kibi place buffers.csv --capacity 65536")(place)
 app.command("run", epilog="Example: kibi run model.tflite --input photo.png --labels labels.txt")(run_model)

@@ -1,11 +1,8 @@
-"""Readers of model files, one sub-package for each format; each makes a verified graph."""
+"""Readers of model files: each kind of file becomes the bytes of a `.tflite` file, and these become a verified graph."""
 
 import os
 from pathlib import Path
 
-from kibi.errors import ModelError
-from kibi.frontends.formats import describe
-from kibi.frontends.source import read_source
 from kibi.ir import Graph
 
 __all__ = ["load"]
@@ -15,7 +12,7 @@ def load(path: str | os.PathLike[str], signature: str | None = None) -> Graph:
     """Reads a model file of any supported format; the contents tell the format.
 
     Args:
-        path: the path of the file.
+        path: the path of the file; where it has several models, the name of one follows after a slash.
         signature: the entry point whose graph is wanted; None: the first graph.
 
     Returns:
@@ -25,11 +22,8 @@ def load(path: str | os.PathLike[str], signature: str | None = None) -> Graph:
         ModelError: the file cannot be read, is of no supported format, is broken, or asks for what Kibi does not
             support; with all problems that were found.
     """
-    data = read_source(path)
-    name = Path(path).name
-    if data[4:8] == b"TFL3":
-        # The schema's generated code takes a while to import; nobody pays for it who loads no model.
-        from kibi.frontends.tflite import parse_tflite  # noqa: PLC0415 - see above
+    # The schema's generated code takes a while to import; nobody pays for it who loads no model.
+    from kibi.frontends.model_file import read_model  # noqa: PLC0415 - see above
+    from kibi.frontends.tflite import parse_tflite  # noqa: PLC0415 - see above
 
-        return parse_tflite(data, name, signature)
-    raise ModelError(str(path), [describe(data, name)])
+    return parse_tflite(read_model(path), Path(path).name, signature)

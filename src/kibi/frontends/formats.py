@@ -1,12 +1,41 @@
 """Recognizes a file by its first bytes, so that an error can say what a wrong file is, and what to do."""
 
 from dataclasses import dataclass
+from enum import Enum, auto
+from pathlib import PurePath
 
 from kibi.errors import Problem
 
 _CONVERT = "Convert it to .tflite, quantized to int8, first"
 _DOWNLOAD = "Download the model file itself"
 _HEAD_BYTES = 4096
+_TFLITE = b"TFL3"
+_ZIP = b"PK\x03\x04"
+_C_SOURCE = frozenset((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino"))
+
+
+class Kind(Enum):
+    """The kinds of files that Kibi reads models from."""
+
+    TFLITE = auto()
+    C_SOURCE = auto()
+    ZIP = auto()
+
+
+def kind_of(head: bytes, name: str) -> Kind | None:
+    """The kind of a file; None if it is none that Kibi reads.
+
+    Args:
+        head: its contents, or at least its first 4096 bytes.
+        name: its name or path. Of two texts with the same beginning, one may be C source and the other not.
+    """
+    head = head[:_HEAD_BYTES]
+    if head[4:8] == _TFLITE:
+        return Kind.TFLITE
+    if head.startswith(_ZIP):
+        return Kind.ZIP
+    is_named = PurePath(name).suffix.lower() in _C_SOURCE
+    return Kind.C_SOURCE if head and _is_text(head) and (is_named or _has_array(head)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +50,8 @@ class _Format:
 _FORMATS = (
     _Format(b"\x89HDF\r\n\x1a\n", "a Keras model (HDF5)"),
     _Format(
-        b"PK\x03\x04",
-        "a zip archive, as .keras and PyTorch's .pt files are",
+        _ZIP,
+        "a zip archive, as .keras and PyTorch's .pt files are,",
         "Unpack it, or convert the model in it to .tflite",
     ),
     _Format(b"\x1f\x8b", "compressed by gzip", "Unpack it first"),
@@ -58,9 +87,9 @@ def describe(data: bytes, name: str) -> Problem:
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(known.start):
             return Problem(f"it is {known.what}, not a .tflite file", known.remedy)
     if _is_text(head):
-        if b"unsigned char" in head or b"uint8_t" in head:
-            remedy = "Give the .tflite file that it was made from, or turn it back with `xxd -r`"
-            return Problem("it is C source, as made from a model for an older runtime, not a .tflite file", remedy)
+        if kind_of(head, name) is Kind.C_SOURCE:
+            what = "it is C source, and no array in it begins as a .tflite file does"
+            return Problem(what, "Give the .tflite file that it was made from")
         return Problem("it is a text file, not a .tflite file", "Give the path of a .tflite file")
     if len(data) < 8:
         what = f"the file has {len(data)} bytes, less than a .tflite file's header of 8"
@@ -73,6 +102,11 @@ def _is_onnx(head: bytes, name: str) -> bool:
     """True if a protobuf begins as ONNX's does: the tag of `ir_version`, a small number, the tag of a later field."""
     looks_so = len(head) > 2 and head[0] == 0x08 and head[1] in _ONNX_VERSIONS and head[2] in _ONNX_FIELDS
     return looks_so or (name.lower().endswith(".onnx") and head[:1] == b"\x08")
+
+
+def _has_array(head: bytes) -> bool:
+    """True if a text seems to have an array of bytes in C."""
+    return b"unsigned char" in head or b"uint8_t" in head
 
 
 def _is_text(head: bytes) -> bool:

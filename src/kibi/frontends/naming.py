@@ -7,6 +7,8 @@ from pathlib import PurePath
 from kibi.text.reserved import SPACE, why_reserved
 
 _FALLBACK = "model"
+_ENDINGS = "tflite|lite|bin|tfl|zip|mltk|c|cc|cpp|cxx|h|hpp|ino"
+"""What may come after the dot in the name of a file with a model."""
 
 
 def identifier(file_name: str) -> str:
@@ -16,8 +18,8 @@ def identifier(file_name: str) -> str:
     `kibi.text.reserved`. Different file names may give the same identifier.
     """
     stem = PurePath(file_name).name
-    for _ in range(2):  # `model.int8.tflite` keeps its `int8`; `model.tflite.bin` loses both
-        stem = re.sub(r"\.(tflite|lite|bin|tfl)$", "", stem, flags=re.IGNORECASE)
+    for _ in range(2):  # `model.int8.tflite` keeps its `int8`; `model.tflite.bin` loses both, as does `model.mltk.zip`
+        stem = re.sub(rf"\.({_ENDINGS})$", "", stem, flags=re.IGNORECASE)
     plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode("ascii").lower()
     name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or _FALLBACK
     if name[0].isdigit() or f"{name}_".startswith(SPACE):

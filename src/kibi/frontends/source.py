@@ -1,21 +1,21 @@
-"""Reads a model file from disk, with a clear error for paths that are no readable file."""
+"""Reads a file that may hold a model from disk, with a clear error for paths that are no readable file."""
 
 import os
 from pathlib import Path
 
 from kibi.errors import ModelError, Problem
 from kibi.files import open_binary, take
+from kibi.frontends.formats import kind_of
 
 # Offsets in a flatbuffer are 32 bits wide, and signed where tables refer to their fields.
 _MOST_BYTES = (1 << 31) - 1
 _HEAD_BYTES = 4096
-_IDENTIFIER = b"TFL3"
 
 
 def read_source(path: str | os.PathLike[str], others: tuple[bytes, ...] = ()) -> bytes:
-    """The contents of a model file, which may come through a pipe.
+    """The contents of a file that may hold a model, and may come through a pipe.
 
-    Of what does not begin as a `.tflite` file only the first 4096 bytes are read: they tell what it is.
+    Of what does not begin as a file that Kibi reads only the first 4096 bytes are read: they tell what it is.
 
     Args:
         path: the file.
@@ -32,7 +32,7 @@ def read_source(path: str | os.PathLike[str], others: tuple[bytes, ...] = ()) ->
                 problem = _too_large(f"{size}")
             else:
                 head = take(stream, _HEAD_BYTES)
-                is_known = head[4:8] == _IDENTIFIER or head.startswith(others)
+                is_known = kind_of(head, os.fspath(path)) is not None or head.startswith(others)
                 rest = take(stream, _MOST_BYTES + 1 - len(head)) if is_known else b""
                 if len(head) + len(rest) > _MOST_BYTES:
                     problem = _too_large("more")

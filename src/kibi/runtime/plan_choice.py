@@ -8,7 +8,7 @@ from hashlib import sha256
 from kibi.eager.events import Event
 from kibi.eager.inference_events import EmbeddedPlanLeft, EmbeddedPlanUsed
 from kibi.errors import ModelError, PlanError
-from kibi.frontends.source import read_source
+from kibi.frontends.model_file import read_model
 from kibi.frontends.tflite.offline_plan import ONLINE, read_offline_plan
 from kibi.ir import Graph
 from kibi.planner import Plan
@@ -103,7 +103,7 @@ def embedded_plan(graph: Graph, processor: Target) -> Plan | None:
     """
     if graph.path is None:
         return None
-    data = read_source(graph.path)
+    data = read_model(graph.path)
     offsets = read_offline_plan(data, graph.source, first_graph=True)
     if offsets is None:
         return None

@@ -13,7 +13,7 @@ import numpy as np
 
 from kibi.dtypes import Array
 from kibi.errors import InputError, ModelError, OracleError
-from kibi.frontends.source import read_source
+from kibi.frontends.model_file import read_model
 from kibi.tflm import worker
 from kibi.tflm.child import NAME, Child
 from kibi.tflm.worker import Message
@@ -174,7 +174,7 @@ class Oracle:
 
 def _read(path: Path) -> bytes:
     try:
-        return read_source(path)
+        return read_model(path)
     except ModelError as error:
         raise InputError(f"The model {path} cannot be read: {error.problems[0]}") from error
 

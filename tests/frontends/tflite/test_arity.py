@@ -6,11 +6,11 @@ import pytest
 
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.model_tables import ModelSlot, ModelTables, OperatorSlot, SubgraphSlot
 from tests.frontends.models import problems_of
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
-from tests.support.tflite_builder import ModelBuilder
 
 _SIDES = (OperatorSlot.INPUTS, OperatorSlot.OUTPUTS)
 

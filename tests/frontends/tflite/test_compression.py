@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.runtime import Interpreter
 from kibi.tflm import Oracle
 from tests.support import compressed_models as compressed
 from tests.support.choices import Drawn
-from tests.support.tflite_builder import ModelBuilder
 
 
 @st.composite

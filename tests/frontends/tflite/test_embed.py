@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kibi.dtypes import DType
 from kibi.errors import KibiError, ModelError, PlanError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.embed import embed_offline_plan
 from kibi.frontends.tflite.offline_plan import read_offline_plan
 from kibi.frontends.tflite.outline import read_outline
@@ -19,7 +20,6 @@ from kibi.tflm import Oracle
 from kibi.tflm.arena import arena_uses, kernel_scratch
 from kibi.tflm.embedding import embed_plan
 from tests.support.offline_models import NAME, branches, with_offsets
-from tests.support.tflite_builder import ModelBuilder
 from tests.support.zoo import catalog, model_path, seeded_runs
 
 _OFFSETS = (0, 256, 512, 768, 832, 0)

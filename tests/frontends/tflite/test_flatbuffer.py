@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.flatbuffer import Budget, CheckedTable, CorruptError, OverlapError, reading
 from tests.frontends.models import problems_of, relu
-from tests.support.tflite_builder import ModelBuilder
 
 _MANY = 100_000
 

@@ -8,10 +8,10 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import folding, handles, parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.runtime import Interpreter
 from kibi.tflm import Oracle
 from tests.ops.comparison import assert_same
-from tests.support.tflite_builder import ModelBuilder
 from tests.support.variable_models import call_once, handle
 
 

@@ -8,9 +8,9 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ops import Relu
 from tests.frontends.models import classifier, problems_of, relu, residual
-from tests.support.tflite_builder import ModelBuilder
 
 _S8 = DType.S8
 

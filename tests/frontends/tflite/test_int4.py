@@ -6,8 +6,8 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.int4 import unpacked
-from tests.support.tflite_builder import ModelBuilder
 
 
 def test_unpacked_any_byte_gives_its_lower_half_first() -> None:

@@ -10,6 +10,7 @@ import kibi
 from kibi.dtypes import DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.planner import plan
 from kibi.runtime import Interpreter
 from kibi.targets import target
@@ -17,7 +18,6 @@ from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same
 from tests.support.amount import sample
-from tests.support.tflite_builder import ModelBuilder
 
 _AXES = ([0], [4], [1, 2], [0, 1], [2, 3], [1, 3], [-1, -2], [0, 2, 4], [0, 1, 2, 3, 4])
 _TYPES = [

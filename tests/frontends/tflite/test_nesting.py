@@ -7,12 +7,12 @@ import kibi
 from kibi.codegen import generate
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.planner import PlannedModel, validate
 from kibi.planner.plan import Plan
 from kibi.reports.inspection import inspect
 from kibi.runtime import Interpreter, seeded_inputs
 from tests.frontends.models import problems_of
-from tests.support.tflite_builder import ModelBuilder
 
 _DEEPEST = 15
 

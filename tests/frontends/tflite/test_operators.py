@@ -7,6 +7,7 @@ import tflite
 from kibi.dtypes import DType
 from kibi.errors import Problem
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.importers import CUSTOM, IMPORTERS
 from kibi.ops import (
     Activation,
@@ -25,7 +26,6 @@ from kibi.ops import (
     operators,
 )
 from tests.frontends.models import classifier, problems_of, residual
-from tests.support.tflite_builder import ModelBuilder
 
 _S8 = DType.S8
 
@@ -162,14 +162,14 @@ def test_options_that_are_left_out_have_the_schemas_defaults(
     monkeypatch: pytest.MonkeyPatch, operator: str, expected: str
 ) -> None:
     """The defaults are those of the schema, which are no sound values for some operators; nothing better is guessed."""
-    monkeypatch.setattr("tests.support.tflite_builder._options_table", lambda _: None)
+    monkeypatch.setattr("kibi.frontends.tflite.builder._options_table", lambda _: None)
     (problem,) = _window(operator, {})
     assert expected in problem.what
 
 
 def test_add_without_options_has_no_activation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the schema's defaults are sound, the operator is."""
-    monkeypatch.setattr("tests.support.tflite_builder._options_table", lambda _: None)
+    monkeypatch.setattr("kibi.frontends.tflite.builder._options_table", lambda _: None)
     builder = ModelBuilder()
     x = builder.input([1, 2], _S8, 0.5, 0)
     y = builder.tensor([1, 2], _S8, 0.5, 0)

@@ -7,6 +7,7 @@ import pytest
 
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.planner import Granularity, plan, validate
 from kibi.runtime import Interpreter
 from kibi.targets import target
@@ -15,7 +16,6 @@ from tests.frontends.models import problems_of
 from tests.ops.orders import interleaved
 from tests.support.choices import Choices, Seeded, flip, floats
 from tests.support.drawn_values import values
-from tests.support.tflite_builder import ModelBuilder
 
 _F32 = DType.F32
 _SHAPE = (2, 3)

@@ -8,12 +8,12 @@ import pytest
 import kibi
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.passes.external_buffers import with_external_buffers
 from kibi.passes.stream_inputs import stream_inputs
 from kibi.runtime import Interpreter
 from kibi.tflm import Oracle
-from tests.support.tflite_builder import ModelBuilder
 
 _IMAGE = np.arange(-16, 16, dtype=np.int8).reshape(1, 4, 4, 2)
 _CONSTANT = np.array([3, -4, 5], np.int16)

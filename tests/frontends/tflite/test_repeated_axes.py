@@ -9,13 +9,13 @@ import pytest
 import kibi
 from kibi.dtypes import DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.planner import plan
 from kibi.runtime import Interpreter
 from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same
-from tests.support.tflite_builder import ModelBuilder
 
 _SHAPE = (2, 2, 3, 2, 3, 2)
 _Shapes = list[tuple[int, ...]]

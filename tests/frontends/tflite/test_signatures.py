@@ -9,8 +9,8 @@ import kibi
 from kibi.dtypes import DType
 from kibi.engines import HostEngine
 from kibi.errors import ModelError, PlanError
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.tflm import available
-from tests.support.tflite_builder import ModelBuilder
 
 
 @pytest.fixture

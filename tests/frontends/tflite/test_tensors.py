@@ -8,11 +8,11 @@ import tflite
 
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.reader import TensorRecord
 from kibi.frontends.tflite.tensors import import_tensor
 from kibi.ir import Quantization, Tensor, TensorType
 from tests.frontends.models import fully_connected, problems_of, relu_on
-from tests.support.tflite_builder import ModelBuilder
 
 _S8 = DType.S8
 

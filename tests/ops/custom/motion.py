@@ -13,8 +13,8 @@ from flatbuffers import flexbuffers
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
-from tests.support.tflite_builder import ModelBuilder
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "custom_operator"
 KERNELS = EXAMPLE / "kibi_motion"

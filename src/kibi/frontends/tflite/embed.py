@@ -1,14 +1,10 @@
 """Writes a copy of a model file that carries a memory plan for TFLM, with its operators in the plan's order.
 
-Only what must change is written again. A new root table comes before the old bytes and refers into them, so that weights,
-options and all else that a converter stored stay unchanged, at the same alignment. In the old bytes only the references in
-the list of operators change places. The new part comes first because references of a flatbuffer always lead forward.
+In the old bytes only the references in the list of operators change places; see `new_root` for all else.
 """
 
 from collections.abc import Sequence
 
-import flatbuffers
-import tflite
 from flatbuffers import number_types
 
 from kibi.errors import ModelError, Problem
@@ -22,13 +18,9 @@ from kibi.frontends.tflite.model_tables import (
     TensorSlot,
     located,
 )
+from kibi.frontends.tflite.new_root import NewRoot, has_newer_fields
 from kibi.frontends.tflite.offline_plan import METADATA_NAME, ONLINE, offline_plan_bytes
-from kibi.frontends.tflite.reader import IDENTIFIER
 
-# Converters align weights to 16 bytes, some to a cache line: the old bytes move by a multiple of it.
-_ALIGNMENT_BYTES = 64
-_NEWER_FIELDS = 32
-"""So many fields of a newer schema are looked for."""
 _EXPORT_AGAIN = "Export the model again without it"
 
 
@@ -68,7 +60,7 @@ def _problem(
     """Returns why a file cannot be copied, or why the plan or the order does not fit it; None if there is no problem."""
     if not subgraphs:
         return Problem("the model has no subgraph, so there is nothing to plan", "Export the model again")
-    if any(tables.model.Offset(slot) for slot in range(ModelSlot.BEHIND, ModelSlot.BEHIND + 2 * _NEWER_FIELDS, 2)):
+    if has_newer_fields(tables):
         return Problem("the model has fields of a newer schema, which a copy would lose", _EXPORT_AGAIN)
     for buffer in tables.children(tables.model, ModelSlot.BUFFERS):
         if tables.number(buffer, BufferSlot.OFFSET, number_types.Uint64Flags) > 1:
@@ -118,63 +110,13 @@ def _reorder(tables: ModelTables, source: str, order: Sequence[int], body: bytea
 
 def _with_metadata(tables: ModelTables, body: bytearray, plan: bytes) -> bytes:
     """The file with a new root table in front, whose metadata hold the plan."""
-    body += bytes(-len(body) % _ALIGNMENT_BYTES)
-    size = len(body)
-    builder = flatbuffers.Builder(0)
-    builder.Bytes = bytearray(_ALIGNMENT_BYTES) + body  # the builder counts from the end, and goes on in front
-    builder.head = _ALIGNMENT_BYTES
-    builder.Prep(_ALIGNMENT_BYTES, 0)
-    model = tables.model
-    buffers = [size - model.Indirect(entry) for entry in tables.entries(model, ModelSlot.BUFFERS)]
+    new, model = NewRoot(tables, body), tables.model
+    buffers = [new.place_of(table) for table in tables.children(model, ModelSlot.BUFFERS)]
     metadata = [
-        size - model.Indirect(entry)
-        for entry in tables.entries(model, ModelSlot.METADATA)
-        if tables.text(tables.child(model, entry), MetadataSlot.NAME) != METADATA_NAME
+        new.place_of(table)
+        for table in tables.children(model, ModelSlot.METADATA)
+        if tables.text(table, MetadataSlot.NAME) != METADATA_NAME
     ]
-    metadata.append(_metadata(builder, len(buffers)))
-    buffers.append(_buffer(builder, plan))
-    places = {
-        slot: _references(builder, entries)
-        for slot, entries in ((ModelSlot.BUFFERS, buffers), (ModelSlot.METADATA, metadata))
-    }
-    for slot in ModelSlot:
-        place = tables.reference(model, slot) if ModelSlot.VERSION < slot < ModelSlot.BEHIND else None
-        if place is not None and slot not in places:
-            places[slot] = size - place
-    tflite.ModelStart(builder)
-    tflite.ModelAddVersion(builder, tables.number(model, ModelSlot.VERSION, number_types.Uint32Flags))
-    for slot, place in places.items():
-        builder.PrependUOffsetTRelativeSlot((slot - ModelSlot.VERSION) // 2, place, 0)
-    builder.Finish(tflite.ModelEnd(builder), IDENTIFIER)
-    return bytes(builder.Output())
-
-
-def _buffer(builder: flatbuffers.Builder, contents: bytes) -> int:
-    """Writes a buffer's table, with its data aligned as all buffers are, and returns its place."""
-    builder.StartVector(1, len(contents), 16)
-    for byte in reversed(contents):
-        builder.PrependByte(byte)
-    vector = builder.EndVector()
-    tflite.BufferStart(builder)
-    tflite.BufferAddData(builder, vector)
-    place: int = tflite.BufferEnd(builder)
-    return place
-
-
-def _metadata(builder: flatbuffers.Builder, buffer: int) -> int:
-    """Writes the table that names the buffer with the plan, and returns its place."""
-    name = builder.CreateString(METADATA_NAME)
-    tflite.MetadataStart(builder)
-    tflite.MetadataAddName(builder, name)
-    tflite.MetadataAddBuffer(builder, buffer)
-    place: int = tflite.MetadataEnd(builder)
-    return place
-
-
-def _references(builder: flatbuffers.Builder, places: Sequence[int]) -> int:
-    """Writes a vector of references to tables, and returns its place."""
-    builder.StartVector(4, len(places), 4)
-    for place in reversed(places):
-        builder.PrependUOffsetTRelative(place)
-    vector: int = builder.EndVector()
-    return vector
+    metadata.append(new.metadata(METADATA_NAME.decode(), len(buffers)))
+    buffers.append(new.buffer(plan))
+    return new.finished({ModelSlot.BUFFERS: buffers, ModelSlot.METADATA: metadata})

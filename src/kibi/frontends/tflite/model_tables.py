@@ -46,6 +46,8 @@ class TensorSlot(IntEnum):
     """Fields of the table `Tensor`."""
 
     SHAPE = 4
+    TYPE = 6
+    BUFFER = 8
     NAME = 10
     IS_VARIABLE = 14
 
@@ -62,6 +64,7 @@ class BufferSlot(IntEnum):
 
     DATA = 4
     OFFSET = 6
+    SIZE = 8
 
 
 class MetadataSlot(IntEnum):
@@ -107,6 +110,11 @@ class ModelTables:
     def children(self, table: CheckedTable, slot: int) -> list[CheckedTable]:
         """The tables in a field that is a vector of tables."""
         return [CheckedTable(self.data, table.Indirect(entry), self._budget) for entry in self.entries(table, slot)]
+
+    def integers_at(self, table: CheckedTable, slot: int) -> tuple[int, int]:
+        """The position of the first of the 32-bit integers in a field, and their number; 0, 0 where the file leaves it out."""
+        offset = table.Offset(slot)
+        return (table.Vector(offset), table.VectorLen(offset)) if offset else (0, 0)
 
     def child(self, table: CheckedTable, entry: int) -> CheckedTable:
         """The table that a reference at a position leads to."""

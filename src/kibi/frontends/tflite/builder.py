@@ -1,7 +1,7 @@
-"""A writer of `.tflite` files for tests, on top of the schema's generated code.
+"""A writer of `.tflite` files, on top of the schema's generated code.
 
-It checks nothing, on purpose: a test that needs a broken model (an index out of range, a buffer of the wrong size, one
-scale too many) asks for it in the same words as for a sound one.
+It checks nothing, on purpose: who reads the file checks it, and a test that needs a broken model (an index out of range, a
+buffer of the wrong size, one scale too many) asks for it in the same words as for a sound one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -270,6 +270,7 @@ class ModelBuilder:
         *,
         version: int = 3,
         identifier: bytes = b"TFL3",
+        description: str = "made by Kibi",
     ) -> bytes:
         """End the last subgraph and the file.
 
@@ -278,6 +279,7 @@ class ModelBuilder:
             inputs: indices of the tensors that it takes, in place of those that `input` added.
             version: the schema's version.
             identifier: the four bytes that tell the file's kind.
+            description: a text for people.
 
         Returns:
             The file. The builder is used up.
@@ -287,7 +289,7 @@ class ModelBuilder:
             "version": version,
             "operator_codes": self._references(self._codes),
             "subgraphs": self._references(self._graphs),
-            "description": self._wire.CreateString("made by Kibi's tests"),
+            "description": self._wire.CreateString(description),
             "buffers": self._references(self._buffers),
             "metadata": self._references(self._metadata) if self._metadata else None,
             "signature_defs": self._references(self._signatures) if self._signatures else None,

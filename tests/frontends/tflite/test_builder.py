@@ -9,8 +9,8 @@ import pytest
 import tflite
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.tflm import Oracle
-from tests.support.tflite_builder import Attribute, ModelBuilder
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,51 @@
+"""`kibi convert`: a model of any kind as a `.tflite` file."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kibi.cli.arguments import AsJson, ModelPath
+from kibi.cli.paths import given_path
+from kibi.cli.terminal import byte_text, facts, output, print_json, say
+
+
+def convert(
+    model: ModelPath,
+    *,
+    path: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The .tflite file to write.", parser=given_path, show_default=False
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Write a model of any kind that Kibi reads as a .tflite file that TensorFlow Lite Micro reads, too.
+
+    Data come into the file, weights of float16 and of hybrid operators become float32. Nothing is quantized.
+    """
+    import kibi  # noqa: PLC0415 - verbs pay for what they use
+
+    found = kibi.convert(model, path)
+    counts = {"buffers_inlined": found.inlined, "float16_constants": found.float16, "hybrid_constants": found.hybrid}
+    if as_json:
+        print_json({"file": str(path), "bytes": len(found.data), **counts})
+        return
+    console = output()
+    changes = [
+        (found.inlined, "buffers were stored after the flatbuffer, and are inside now"),
+        (found.float16, "constants of float16 became float32"),
+        (found.hybrid, "constants of hybrid operators became float32"),
+    ]
+    lines = [f"{count:,} {what}" for count, what in changes if count]
+    facts(
+        console,
+        [
+            ("file", f"{path}, {byte_text(len(found.data))}"),
+            *(("changed" if number == 0 else "", line) for number, line in enumerate(lines)),
+        ],
+    )
+    say(console)
+    say(console, f"What it takes on a device: kibi plan {shlex.quote(str(path))}")

@@ -1,0 +1,69 @@
+"""The model in a file of any kind that Kibi reads, as the bytes of a `.tflite` file."""
+
+import os
+from pathlib import Path
+
+from kibi.errors import ModelError
+from kibi.frontends.containers import ContainerError, arrays, chosen, members
+from kibi.frontends.formats import Kind, describe, kind_of
+from kibi.frontends.source import read_source
+from kibi.frontends.tflite.normal_form import NormalForm, normal_form
+
+
+def read_model(path: str | os.PathLike[str]) -> bytes:
+    """The model in a file, as the bytes of a `.tflite` file that TFLM reads too: `read_model_file` says more of it.
+
+    Raises:
+        ModelError: as `read_model_file`.
+    """
+    return read_model_file(path).data
+
+
+def read_model_file(path: str | os.PathLike[str]) -> NormalForm:
+    """The model in a file, in the form that TFLM reads.
+
+    Args:
+        path: a `.tflite` file, C source with its bytes as an array, or a zip archive with one of them. Where there are several
+            models, the name of one follows after a slash: `models.zip/folder/model.tflite`, `models.h/array`.
+
+    Raises:
+        ModelError: the file cannot be read, is of no kind that Kibi reads, or has no model, or several.
+    """
+    place, name = divided(path)
+    data = read_source(place)
+    try:
+        return normal_form(_inside(data, name, os.fspath(place)))
+    except ContainerError as error:
+        raise ModelError(os.fspath(path), [error.problem]) from error
+
+
+def divided(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """The path of a file, and the name of the model in it, which may follow it after a slash; the name is empty if none does."""
+    whole = Path(path)
+    try:
+        for place in whole.parents:
+            if place.is_file() and not whole.exists():
+                return place, whole.relative_to(place).as_posix()
+    except (OSError, ValueError):
+        pass  # the path is impossible: whoever reads it says why
+    return whole, ""
+
+
+def _inside(data: bytes, name: str, path: str) -> bytes:
+    """The bytes of the `.tflite` file in a file, or of the only one.
+
+    Raises:
+        ContainerError: the file is damaged, or has none of that name, or several.
+        ModelError: it has no model.
+    """
+    kind = kind_of(data, path)
+    if kind is Kind.TFLITE and not name:
+        return data
+    found = members(data) if kind is Kind.ZIP else arrays(data) if kind is Kind.C_SOURCE else []
+    if not found and kind is Kind.TFLITE:
+        raise ContainerError(
+            f"it is a .tflite file, which has no models inside, and none named {name!r}", f"Give {path}"
+        )
+    if not found:
+        raise ModelError(path, [describe(data, path)])
+    return chosen(found, name, path, "members" if kind is Kind.ZIP else "arrays").read()

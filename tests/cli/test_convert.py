@@ -1,0 +1,26 @@
+"""`kibi convert`: what it writes and says."""
+
+from pathlib import Path
+
+from tests.cli.conftest import Kibi
+from tests.frontends.tflite.test_normal_form import float16_model
+
+
+def test_convert_says_what_changed(kibi: Kibi, tmp_path: Path) -> None:
+    """As text and as JSON; the file that it writes needs no change."""
+    (tmp_path / "m.tflite").write_bytes(float16_model())
+    done = kibi("convert", tmp_path / "m.tflite", "-o", tmp_path / "n.tflite")
+    assert (done.code, done.err) == (0, "")
+    assert "1 constants of float16 became float32" in done.out
+    record = kibi("convert", tmp_path / "n.tflite", "-o", tmp_path / "o.tflite", "--json").record
+    assert (record["buffers_inlined"], record["float16_constants"], record["hybrid_constants"]) == (0, 0, 0)
+    assert record["bytes"] == (tmp_path / "o.tflite").stat().st_size
+    assert (tmp_path / "n.tflite").read_bytes() == (tmp_path / "o.tflite").read_bytes()
+
+
+def test_convert_of_what_is_no_model_writes_nothing(kibi: Kibi, tmp_path: Path) -> None:
+    """The exit code is that of a model that cannot be used."""
+    (tmp_path / "m.h").write_text("int a;")
+    done = kibi("convert", tmp_path / "m.h", "-o", tmp_path / "n.tflite")
+    assert done.code == 3
+    assert not (tmp_path / "n.tflite").exists()
