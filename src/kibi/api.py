@@ -49,13 +49,13 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
             it has no signature of that name; the text lists those that there are.
     """
     from kibi.frontends import load as read  # noqa: PLC0415 - see the module's docstring, here and below
-    from kibi.frontends.model_file import divided  # noqa: PLC0415
+    from kibi.frontends.model_file import can_be_read_again  # noqa: PLC0415
     from kibi.passes.codebooks import with_saving_codebooks, without_codebooks  # noqa: PLC0415
 
     graph = read(path, signature)
     is_first = graph.signature is None or graph.signature.subgraph == 0
     # What is no regular file, such as a pipe, cannot be read again by those who compare with TFLM.
-    graph = replace(graph, path=Path(path) if is_first and divided(path)[0].is_file() else None)
+    graph = replace(graph, path=Path(path) if is_first and can_be_read_again(path) else None)
     return without_codebooks(graph) if decompress else with_saving_codebooks(graph)
 
 

@@ -62,7 +62,6 @@ def test_load_of_a_model_under_any_name_goes_by_its_contents(tmp_path: Path) -> 
         ),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "Git LFS"),
         (b"\n<!DOCTYPE html><html><body>404</body></html>", "web page"),
-        (b"\x89HDF\r\n\x1a\n\x00\x00\x00\x00", "Keras"),
         (gzip.compress(fully_connected()), "gzip"),
         (b"\x7fELF\x01\x01\x01\x00\x00\x00", "ELF"),
         (bytes(range(200, 240)), "cc cd ce cf, not the identifier 'TFL3'"),
@@ -93,10 +92,10 @@ def test_load_of_a_missing_file_says_so(tmp_path: Path) -> None:
 
 
 def test_load_of_a_folder_says_so(tmp_path: Path) -> None:
-    """A folder is no model; TensorFlow's own folders get their own advice."""
+    """A folder is no model, unless it is that of a SavedModel, and its graph alone is none."""
     assert "it is a folder" in _refusal(tmp_path)
-    (tmp_path / "saved_model.pb").write_bytes(b"\x08\x01")
-    assert "SavedModel folder" in _refusal(tmp_path)
+    (tmp_path / "saved_model.pb").write_bytes(b"\x08\x01\x12\x9a\x01")
+    assert "Give the folder" in _refusal(tmp_path / "saved_model.pb")
 
 
 def test_load_of_a_pipe_reads_what_comes_through_it(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ _DOWNLOAD = "Download the model file itself"
 _HEAD_BYTES = 4096
 _TFLITE = b"TFL3"
 _ZIP = b"PK\x03\x04"
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 _C_SOURCE = frozenset((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino"))
 
 
@@ -20,6 +21,7 @@ class Kind(Enum):
     TFLITE = auto()
     C_SOURCE = auto()
     ZIP = auto()
+    HDF5 = auto()
 
 
 def kind_of(head: bytes, name: str) -> Kind | None:
@@ -34,6 +36,8 @@ def kind_of(head: bytes, name: str) -> Kind | None:
         return Kind.TFLITE
     if head.startswith(_ZIP):
         return Kind.ZIP
+    if head.startswith(_HDF5):
+        return Kind.HDF5
     is_named = PurePath(name).suffix.lower() in _C_SOURCE
     return Kind.C_SOURCE if head and _is_text(head) and (is_named or _has_array(head)) else None
 
@@ -48,7 +52,6 @@ class _Format:
 
 
 _FORMATS = (
-    _Format(b"\x89HDF\r\n\x1a\n", "a Keras model (HDF5)"),
     _Format(
         _ZIP,
         "a zip archive, as .keras and PyTorch's .pt files are,",
@@ -79,7 +82,7 @@ def describe(data: bytes, name: str) -> Problem:
     if _is_onnx(head, name):
         return Problem("it is an ONNX model; ONNX is not supported yet", _CONVERT + ", for instance with onnx2tf")
     if head.startswith(b"\x08\x01\x12"):
-        return Problem("it is a TensorFlow SavedModel's graph", _CONVERT + " with tf.lite.TFLiteConverter")
+        return Problem("it is the graph of a TensorFlow SavedModel", "Give the folder that it is in")
     if head[4:7] == b"TFL":
         what = f"it is a TensorFlow Lite file of version {head[7:8].decode('latin-1')!r}; version '3' is supported"
         return Problem(what, "Convert the model with a newer converter")

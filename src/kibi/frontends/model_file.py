@@ -5,6 +5,7 @@ from pathlib import Path
 
 from kibi.errors import ModelError
 from kibi.frontends.containers import ContainerError, arrays, chosen, members
+from kibi.frontends.exporters import exported, exporter_of, is_saved_model
 from kibi.frontends.formats import Kind, describe, kind_of
 from kibi.frontends.source import read_source
 from kibi.frontends.tflite.normal_form import NormalForm, normal_form
@@ -24,13 +25,18 @@ def read_model_file(path: str | os.PathLike[str]) -> NormalForm:
 
     Args:
         path: a `.tflite` file, C source with its bytes as an array, or a zip archive with one of them. Where there are several
-            models, the name of one follows after a slash: `models.zip/folder/model.tflite`, `models.h/array`.
+            models, the name of one follows after a slash: `models.zip/folder/model.tflite`, `models.h/array`. A Keras model or
+            the folder of a SavedModel, where TensorFlow is installed.
 
     Raises:
         ModelError: the file cannot be read, is of no kind that Kibi reads, or has no model, or several.
+        ToolchainError: the framework that converts it is not installed.
     """
     place, name = divided(path)
-    data = read_source(place)
+    data = b"" if is_saved_model(place) else read_source(place)
+    exporter = exporter_of(place, data)
+    if exporter is not None and not name:
+        return normal_form(exported(exporter, place))
     try:
         return normal_form(_inside(data, name, os.fspath(place)))
     except ContainerError as error:
@@ -47,6 +53,12 @@ def divided(path: str | os.PathLike[str]) -> tuple[Path, str]:
     except (OSError, ValueError):
         pass  # the path is impossible: whoever reads it says why
     return whole, ""
+
+
+def can_be_read_again(path: str | os.PathLike[str]) -> bool:
+    """True for a file or a folder, and for a model inside of a file; false for what comes through a pipe."""
+    place, _ = divided(path)
+    return place.is_file() or is_saved_model(place)
 
 
 def _inside(data: bytes, name: str, path: str) -> bytes:

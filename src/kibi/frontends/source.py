@@ -43,7 +43,7 @@ def read_source(path: str | os.PathLike[str], others: tuple[bytes, ...] = ()) ->
     except FileNotFoundError:
         problem = _missing(os.fspath(path))
     except IsADirectoryError:
-        problem = _folder(Path(path))
+        problem = Problem("it is a folder, not a model file", "Give the path of a model file in it")
     except OSError as error:
         problem = Problem(f"the file cannot be read: {error.strerror}", "Check the path and your permissions")
     raise ModelError(os.fspath(path), [problem])
@@ -53,13 +53,6 @@ def _missing(path: str) -> Problem:
     if not path:
         return Problem("the path is empty", "Give the path of a .tflite file")
     return Problem("there is no such file", f"Check the path; it is looked up from {Path.cwd()}")
-
-
-def _folder(path: Path) -> Problem:
-    if (path / "saved_model.pb").exists():
-        remedy = "Convert it with tf.lite.TFLiteConverter.from_saved_model, quantized to int8"
-        return Problem("it is a TensorFlow SavedModel folder, not a .tflite file", remedy)
-    return Problem("it is a folder, not a model file", "Give the path of a .tflite file in it")
 
 
 def _too_large(size: str) -> Problem:
