@@ -31,6 +31,18 @@ def test_model_with_thousands_of_problems_lists_a_hundred_and_a_count() -> None:
     assert lines[-1] == "  - and 12,345 more"
 
 
+def test_equal_problems_of_several_places_are_one_line() -> None:
+    """It names the first places and counts the others; problems that differ in anything else stay apart."""
+    equal = [Problem("it is of bf16", "Use f32", tensor=f"t{number}") for number in range(6)]
+    error = ModelError("m.tflite", [*equal, Problem("it is of bf16", "Use s8", tensor="u"), equal[0]])
+    assert str(error).splitlines() == [
+        "m.tflite: 8 problems",
+        "  - tensor 't0'; tensor 't1'; tensor 't2'; tensor 't3'; and 2 more: it is of bf16. Use f32.",
+        "  - tensor 'u': it is of bf16. Use s8.",
+    ]
+    assert len(error.problems) == 8
+
+
 def test_file_of_many_broken_operators_gives_a_short_text() -> None:
     """Operators whose names have a thousand characters do not make a text of megabytes."""
     b = ModelBuilder()

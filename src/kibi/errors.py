@@ -32,6 +32,7 @@ from kibi.printable import paragraph
 
 SHOWN_PROBLEMS: Final = 100
 """The most problems that a text lists; it counts the others."""
+_SHOWN_PLACES = 4
 _LONGEST_NAME = 64
 _LONGEST_WORD = 256
 _LONGEST_WHAT = 512
@@ -60,6 +61,19 @@ def listed(problems: Sequence[object], most: int = SHOWN_PROBLEMS) -> Iterable[s
     yield from (f"  - {problem}" for problem in problems[:most])
     if len(problems) > most:
         yield f"  - and {len(problems) - most:,} more"
+
+
+def grouped(problems: "Sequence[Problem]") -> list[str]:
+    """The problems as texts; those that say the same of several places are one text, which names the first places."""
+    groups: dict[tuple[str, str, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((problem.what, problem.remedy, problem.line), []).append(problem)
+    texts = []
+    for first, *others in groups.values():
+        places = list(dict.fromkeys(each.where for each in (first, *others) if each.where))
+        more = f"; and {len(places) - _SHOWN_PLACES:,} more" if len(places) > _SHOWN_PLACES else ""
+        texts.append(first.at("; ".join(places[:_SHOWN_PLACES]) + more))
+    return texts
 
 
 def _cut(text: str, most: int) -> str:
@@ -95,17 +109,26 @@ class Problem:
     tensor: str | None = None
     line: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def where(self) -> str:
+        """The operator and the tensor, in words; empty if the problem is that of the whole model."""
         where = [] if self.operator is None else [f"operator {self.operator}"]
         where += [] if self.tensor is None else [f"tensor {shortened(self.tensor)!r}"]
+        return ", ".join(where)
+
+    def __str__(self) -> str:
+        return self.at(self.where)
+
+    def at(self, where: str) -> str:
+        """The problem as text, with that place or these places."""
         what, remedy = _cut(self.what, _LONGEST_WHAT), _cut(self.remedy, _LONGEST_WHAT)
-        text = f"{', '.join(where)}: {what}" if where else what
+        text = f"{where}: {what}" if where else what
         told = f"{text}. {remedy}." if remedy else f"{text}."
         return f"{told}\n    In: {_cut(self.line, _LONGEST_WHAT)}" if self.line else told
 
 
 class ModelError(KibiError):
-    """A model cannot be used. The error lists all problems, not only the first.
+    """A model cannot be used. The error lists all problems, not only the first; equal ones of several places are one line.
 
     Attributes:
         source: the model file's name.
@@ -118,7 +141,7 @@ class ModelError(KibiError):
         self.source = source
         self.problems = tuple(problems)
         head = f"{source}: {len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
-        super().__init__("\n".join([head, *listed(self.problems)]))
+        super().__init__("\n".join([head, *listed(grouped(self.problems))]))
 
 
 class InputError(KibiError):
