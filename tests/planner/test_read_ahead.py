@@ -13,6 +13,7 @@ from kibi.dtypes import DType
 from kibi.engines import HostEngine
 from kibi.errors import InputError, InternalError, PlanError
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel, Run, validate
 from kibi.planner.compute_time import node_seconds
@@ -26,7 +27,6 @@ from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 from tests.support.amount import sample
 from tests.support.late_weights import late_weights
-from tests.support.tflite_builder import ModelBuilder
 
 _READ, _AHEAD = "read:storage", "read:storage,ahead"
 _AMPLE = 100_000
