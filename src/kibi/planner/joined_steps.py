@@ -62,10 +62,12 @@ class JoinedGraph(LoweredGraph):
     Attributes:
         made_views: each node with its tensors.
         made_calls: the call of each node's kernel.
+        made_generals: the call of each node's general kernel; of a joined one the same, as no other can make its step.
     """
 
     made_views: tuple[NodeView, ...]
     made_calls: tuple[KernelCall, ...]
+    made_generals: tuple[KernelCall, ...]
 
     @property
     def views(self) -> tuple[NodeView, ...]:
@@ -74,8 +76,8 @@ class JoinedGraph(LoweredGraph):
 
     @property
     def general_calls(self) -> tuple[KernelCall, ...]:
-        """The calls of the kernels that run: no other can make these steps."""
-        return self.made_calls
+        """The call of each node's general kernel."""
+        return self.made_generals
 
     @property
     def calls(self) -> tuple[KernelCall, ...]:
@@ -91,15 +93,17 @@ def with_joined(graph: LoweredGraph, nodes: Sequence[int]) -> LoweredGraph:
     """
     if not nodes:
         return graph
-    views, calls = list(graph.views), list(graph.calls)
+    views, calls, generals = list(graph.views), list(graph.calls), list(graph.general_calls)
     for number in nodes:
         found = _joined(views[number]) if 0 <= number < len(views) else None
         if found is None:
             raise PlanError(f"node {number} of {graph.name} does not make its rows in one step. Make the plan again.")
         starts = found.starts or (0,) * len(views[number].row_tensors)
-        views[number], calls[number] = JoinedView(views[number].node, views[number].operands, starts), found.call
+        views[number] = JoinedView(views[number].node, views[number].operands, starts)
+        calls[number] = generals[number] = found.call
     facts = {each.name: getattr(graph, each.name) for each in fields(LoweredGraph)}
-    return JoinedGraph(**facts | {"arenas": ()}, made_views=tuple(views), made_calls=tuple(calls))
+    made = {"made_views": tuple(views), "made_calls": tuple(calls), "made_generals": tuple(generals)}
+    return JoinedGraph(**facts | {"arenas": ()} | made)
 
 
 def with_steps_joined(graph: LoweredGraph, plan: Plan) -> Plan:
