@@ -7,6 +7,7 @@ from kibi.ir import Graph, NodeView, Tensor, TensorType, in_order, verify
 from kibi.ops import Concatenation, is_custom
 from kibi.ops.movement.strided_copy import StridedCopy
 from kibi.passes.change import Change
+from kibi.passes.rewriting import apply_to_graph
 
 NAME = "append-in-place"
 
@@ -18,21 +19,11 @@ def append_in_place(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     rows move along by as many as are new, in its own bytes. What read both reads the variable. So each row is copied once, not
     twice, and both take no bytes of the arena. That is done where the new rows have at most half as many bytes as the variable.
     """
-    changes: list[Change] = []
-    place = 0
-    while place < len(graph.nodes):
-        found = _rule(graph, place)
-        if found is None:
-            place += 1
-            continue
-        after, what = found
-        changes.append(Change(NAME, graph.nodes[place].label, what))
-        graph = after
-    return graph, tuple(changes)
+    return apply_to_graph(graph, _rule)
 
 
-def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    """Returns the graph in which a concatenation moves a variable along, and a sentence on it; None if it does not."""
+def _rule(graph: Graph, place: int) -> tuple[Graph, Change] | None:
+    """Returns the graph in which a concatenation moves a variable along, and the change; None if it does not."""
     view = graph.views[place]
     if not isinstance(view.op, Concatenation) or is_custom(view.op) or view.op.skip or len(view.row_tensors) != 2:
         return None
@@ -60,7 +51,8 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
         after = verify(replace(graph, tensors=tuple(tensors), nodes=ordered))
     except ModelError:
         return None
-    return after, f"The variable holds the new rows, too; {graph.nodes[keeper].label} is left out."
+    what = f"The variable holds the new rows, too; {graph.nodes[keeper].label} is left out."
+    return after, Change(NAME, view.node.label, what)
 
 
 def _is_appended(view: NodeView, axis: int) -> bool:

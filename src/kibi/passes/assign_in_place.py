@@ -6,7 +6,7 @@ from kibi.errors import ModelError
 from kibi.ir import Graph, Tensor, in_order, verify
 from kibi.ops import AssignVariable, is_custom
 from kibi.passes.change import Change
-from kibi.passes.rewriting import reading, same_type
+from kibi.passes.rewriting import apply_to_graph, reading, same_type
 
 NAME = "assign-in-place"
 
@@ -16,21 +16,11 @@ def assign_in_place(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
     It can where nobody needs the old value afterwards, and its kernel may overwrite its own input.
     """
-    changes: list[Change] = []
-    place = 0
-    while place < len(graph.nodes):
-        found = _rule(graph, place)
-        if found is None:
-            place += 1
-            continue
-        after, what = found
-        changes.append(Change(NAME, graph.nodes[place].label, what))
-        graph = after
-    return graph, tuple(changes)
+    return apply_to_graph(graph, _rule)
 
 
-def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
-    """Returns the graph without the assignment at a place, and a sentence on it; None if the assignment must stay."""
+def _rule(graph: Graph, place: int) -> tuple[Graph, Change] | None:
+    """Returns the graph without the assignment at a place, and the change; None if the assignment must stay."""
     view = graph.views[place]
     if not isinstance(view.op, AssignVariable) or is_custom(view.op):
         return None
@@ -51,7 +41,8 @@ def _rule(graph: Graph, place: int) -> tuple[Graph, str] | None:
     except ModelError:
         return None
     maker = next(node for node in nodes if value.index in node.outputs)
-    return after, f"{maker.label} writes to the variable itself, when nobody needs its old value any more."
+    what = f"{maker.label} writes to the variable itself, when nobody needs its old value any more."
+    return after, Change(NAME, view.node.label, what)
 
 
 def _is_inner(graph: Graph, tensor: Tensor) -> bool:

@@ -10,7 +10,7 @@ from kibi.ir import Graph, Node, NodeView, OperatorError, Quantization, Tensor, 
 from kibi.ops import Concatenation, DepthwiseConv2D, Padding, is_custom
 from kibi.ops.movement.strided_copy import StridedCopy
 from kibi.passes.change import Change
-from kibi.passes.rewriting import Draft, is_accepted, same_scale
+from kibi.passes.rewriting import Draft, apply_to_graph, is_accepted, same_scale
 
 NAME = "join-depthwise"
 _AXES = 4
@@ -66,21 +66,11 @@ def join_depthwise(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     to a sum of integers. That is done only where the zeros cost fewer multiplications than there are elements that nobody has to
     copy any more.
     """
-    changes: list[Change] = []
-    place = 0
-    while place < len(graph.nodes):
-        found = _joined(graph, place)
-        if found is None:
-            place += 1
-            continue
-        after, change = found
-        changes.append(change)
-        graph = after
-    return graph, tuple(changes)
+    return apply_to_graph(graph, _joined)
 
 
 def _joined(graph: Graph, place: int) -> tuple[Graph, Change] | None:
-    """Returns the graph with one convolution in place of a concatenation; None where there is none of that kind."""
+    """Returns the graph with one convolution in place of a concatenation; None if it has no such concatenation."""
     view = graph.views[place]
     if not isinstance(view.op, Concatenation) or is_custom(view.op) or view.op.axis % _AXES != _CHANNELS:
         return None

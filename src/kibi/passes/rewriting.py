@@ -157,6 +157,32 @@ def apply(graph: Graph, by: str, rule: Rule, *, from_the_end: bool = False) -> t
     return (draft.finished() if changes else graph), tuple(changes)
 
 
+GraphRule = Callable[[Graph, int], tuple[Graph, Change] | None]
+"""As `Rule`, for what changes tensors, too: it returns the whole new graph, verified, and the change."""
+
+
+def apply_to_graph(graph: Graph, rule: GraphRule) -> tuple[Graph, tuple[Change, ...]]:
+    """Applies such a rule at each node, from the first one on, and repeats it at the same place until it finds nothing there.
+
+    Args:
+        graph: a verified graph.
+        rule: the rule. Each new graph must have fewer nodes, or leave less for the rule to find, so that the repetition ends.
+
+    Returns:
+        The new graph, or the same one if the rule finds nothing; and the changes made.
+    """
+    changes: list[Change] = []
+    place = 0
+    while place < len(graph.nodes):
+        found = rule(graph, place)
+        if found is None:
+            place += 1
+        else:
+            graph, change = found
+            changes.append(change)
+    return graph, tuple(changes)
+
+
 def _read(node: Node) -> Iterable[int]:
     """The tensors that a node reads."""
     return (index for index in node.inputs if index is not None)
