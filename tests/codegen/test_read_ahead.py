@@ -1,4 +1,4 @@
-"""C whose windows are read ahead: the same bits whenever bytes arrive, no transfer is left behind, and errors end in a status."""
+"""C whose windows are read ahead: the same bits whenever bytes arrive, no transfer runs on at the end, errors are statuses."""
 
 import ctypes
 import subprocess

@@ -280,7 +280,7 @@ CODEGEN = (
         ("tests/codegen/test_slow_weights.py", "-k", "orders_of_all_kinds"),
     ),
     Mutation(
-        "codegen.rewind-leaves-a-transfer-behind",
+        "codegen.rewind-leaves-a-transfer-running",
         "codegen/slices_c.py",
         'settle=code("        (void)${name}_settle(model);\\n", name=b.prefix) if b.notes_transfers else code(""),',
         'settle=code(""),',

@@ -232,7 +232,7 @@ def _ending_model() -> Graph:
 
 @pytest.mark.parametrize("mode", ["stored", "streamed"])
 def test_no_transfer_runs_where_an_operator_may_end_the_inference(mode: str, tmp_path: Path) -> None:
-    """So none is left behind: the window after it is started after it, and a plan that starts it before is refused."""
+    """Each transfer has its wait: the next window is started after it, and a plan that starts it before is refused."""
     model = _ending_model()
     plan = kibi.plan(model, "host", input=mode, weights=_AHEAD, bandwidth=1_000_000, ram=_AMPLE)
     graph = validate(model, plan).graph
@@ -357,8 +357,8 @@ def test_nodes_with_windows_stand_side_by_side() -> None:
     ("wrong", "what"),
     [
         (
-            "read:f,behind",
-            "'behind' after read:f says nothing about how weights are read. Write read:NAME,ahead or read:NAME",
+            "read:f,later",
+            "'later' after read:f says nothing about how weights are read. Write read:NAME,ahead or read:NAME",
         ),
         ("read:f,", "'' after read:f says nothing"),
         ("read:f,ahead,ahead", "'ahead,ahead' after read:f says nothing"),

@@ -9,10 +9,12 @@ from kibi.errors import Problem
 _CONVERT = "Convert it to .tflite, quantized to int8, first"
 _DOWNLOAD = "Download the model file itself"
 _HEAD_BYTES = 4096
-_TFLITE = b"TFL3"
+TFLITE = b"TFL3"
+"""The identifier of a `.tflite` file, at byte 4."""
 _ZIP = b"PK\x03\x04"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-_C_SOURCE = frozenset((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino"))
+C_SOURCE = frozenset((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino"))
+"""How names of C source end."""
 
 
 class Kind(Enum):
@@ -32,13 +34,13 @@ def kind_of(head: bytes, name: str) -> Kind | None:
         name: its name or path. Of two texts with the same beginning, one may be C source and the other not.
     """
     head = head[:_HEAD_BYTES]
-    if head[4:8] == _TFLITE:
+    if head[4:8] == TFLITE:
         return Kind.TFLITE
     if head.startswith(_ZIP):
         return Kind.ZIP
     if head.startswith(_HDF5):
         return Kind.HDF5
-    is_named = PurePath(name).suffix.lower() in _C_SOURCE
+    is_named = PurePath(name).suffix.lower() in C_SOURCE
     return Kind.C_SOURCE if head and _is_text(head) and (is_named or _has_array(head)) else None
 
 

@@ -1,6 +1,7 @@
 """The model in a file of any kind that Kibi reads, as the bytes of a `.tflite` file."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from kibi.errors import ModelError
@@ -46,12 +47,10 @@ def read_model_file(path: str | os.PathLike[str]) -> NormalForm:
 def divided(path: str | os.PathLike[str]) -> tuple[Path, str]:
     """The path of a file, and the name of the model in it, which may follow it after a slash; the name is empty if none does."""
     whole = Path(path)
-    try:
+    with suppress(OSError, ValueError):  # the path is impossible: the code that reads it says why
         for place in whole.parents:
             if place.is_file() and not whole.exists():
                 return place, whole.relative_to(place).as_posix()
-    except (OSError, ValueError):
-        pass  # the path is impossible: whoever reads it says why
     return whole, ""
 
 

@@ -246,7 +246,7 @@ def planned_ahead(
     asked: Asked,
     place: Callable[[tuple[Run, ...], Room], Plan],
 ) -> Plan:
-    """Returns the plan of an order whose windows are read ahead as far as RAM allows.
+    """Returns the plan whose transfers start as early as the RAM has room for their windows.
 
     Args:
         graph: with FETCH_WEIGHTS.

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from kibi.frontends.containers.choice import ContainerError, Found
+from kibi.frontends.formats import TFLITE
 
 MOST_BYTES = 1 << 28
 """The most bytes of C source that are read: a model of 50 MB takes about as many."""
 _IDENTIFIER = slice(4, 8)
-_MODEL = b"TFL3"
 _CUT = "Export the model again, or download it again"
 # A text in quotation marks, which may hold what looks like a comment, or a comment. Each has an end in any case: so time is linear.
 _QUOTED_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -65,7 +65,7 @@ def _begins_as_model(body: str) -> bool:
     numbers = [_NUMBER.fullmatch(each) for each in first]
     if len(first) < 8 or any(number is None for number in numbers):
         return False
-    return bytes(_value(number) & 0xFF for number in numbers if number is not None)[_IDENTIFIER] == _MODEL
+    return bytes(_value(number) & 0xFF for number in numbers if number is not None)[_IDENTIFIER] == TFLITE
 
 
 def _value(number: re.Match[str]) -> int:

@@ -39,7 +39,7 @@ def chosen(models: Sequence[Found], name: str, path: str, kind: str) -> Found:
         kind: what each of them is called, one word in the plural.
 
     Raises:
-        ContainerError: there is none of that name, or there are several and none is named.
+        ContainerError: no model has that name; or there are several, and no name is given.
     """
     if not name and len(models) == 1:
         return models[0]

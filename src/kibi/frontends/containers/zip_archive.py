@@ -12,14 +12,13 @@ from pathlib import PurePosixPath
 from kibi.frontends.containers.c_array import MOST_BYTES as MOST_SOURCE_BYTES
 from kibi.frontends.containers.c_array import arrays
 from kibi.frontends.containers.choice import ContainerError, Found
+from kibi.frontends.formats import C_SOURCE, TFLITE
 
 _MOST_MEMBERS = 10_000
 _MOST_MODEL_BYTES = (1 << 31) - 1
 _MOST_READ_BYTES = 1 << 30
 """The most bytes that are unpacked to find models: an archive can be much larger than its file."""
-_C_SOURCE = frozenset((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino"))
 _HEAD_BYTES = 8
-_MODEL = b"TFL3"
 _PIECE_BYTES = 1 << 20
 _AGAIN = "Download it again, or unpack it and give the model in it"
 
@@ -38,7 +37,7 @@ def members(data: bytes) -> list[Found]:
     if len(infos) > _MOST_MEMBERS:
         what = f"the archive has {len(infos)} members; at most {_MOST_MEMBERS} are looked at"
         raise ContainerError(what, "Unpack it, and give the model in it")
-    models = [_member(archive, info) for info in infos if _read(archive, info, _HEAD_BYTES)[4:8] == _MODEL]
+    models = [_member(archive, info) for info in infos if _read(archive, info, _HEAD_BYTES)[4:8] == TFLITE]
     return models or list(_in_source(archive, infos))
 
 
@@ -55,7 +54,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Found:
 def _in_source(archive: zipfile.ZipFile, infos: list[zipfile.ZipInfo]) -> Iterator[Found]:
     left = _MOST_READ_BYTES
     for info in infos:
-        if PurePosixPath(info.filename).suffix.lower() in _C_SOURCE:
+        if PurePosixPath(info.filename).suffix.lower() in C_SOURCE:
             text = _read(archive, info, min(left, MOST_SOURCE_BYTES) + 1)
             left -= len(text)
             if left < 0 or len(text) > MOST_SOURCE_BYTES:

@@ -28,7 +28,7 @@ def convert(source: Path) -> bytes:
 
 
 def main(source: str, made: str) -> None:
-    """Writes the model, or the reason why there is none."""
+    """Writes the model; if the conversion fails, writes the reason."""
     try:
         Path(made).write_bytes(convert(Path(source)))
     except Exception as error:  # noqa: BLE001 - whatever the framework raises is the user's to read
