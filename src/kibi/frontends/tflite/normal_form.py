@@ -109,14 +109,18 @@ def _widened(data: bytes) -> tuple[bytes, int, int]:
     subgraphs = tables.children(tables.model, ModelSlot.SUBGRAPHS)
     if has_newer_fields(tables):
         return data, 0, 0
-    edits = [each for number in range(len(subgraphs)) if (each := _Edit.of(data, tables, number)) is not None]
+    edits = [
+        each
+        for number, subgraph in enumerate(subgraphs)
+        if (each := _Edit.of(data, tables, subgraph, number)) is not None
+    ]
     if not edits:
         return data, 0, 0
     body = bytearray(data)
     buffers = tables.children(tables.model, ModelSlot.BUFFERS)
     contents: list[bytes] = []
     for edit in edits:
-        edit.apply(tables, body, len(buffers) + len(contents))
+        edit.apply(tables, subgraphs[edit.subgraph], body, len(buffers) + len(contents))
         contents += [each.tobytes() for each in edit.constants.values()]
     new = NewRoot(tables, body)
     lists = [new.place_of(buffer) for buffer in buffers]
@@ -143,9 +147,8 @@ class _Edit:
     instead: Mapping[int, int]
 
     @classmethod
-    def of(cls, data: bytes, tables: ModelTables, number: int) -> "_Edit | None":
+    def of(cls, data: bytes, tables: ModelTables, subgraph: CheckedTable, number: int) -> "_Edit | None":
         """What is to be changed in a subgraph; None: nothing."""
-        subgraph = tables.children(tables.model, ModelSlot.SUBGRAPHS)[number]
         types = [
             tables.number(tensor, TensorSlot.TYPE, number_types.Int8Flags)
             for tensor in tables.children(subgraph, SubgraphSlot.TENSORS)
@@ -164,9 +167,8 @@ class _Edit:
         constants = halves | dict(_hybrid(reader, types, operators))
         return cls(number, constants, len(halves), frozenset(dropped), dict(dropped.values())) if constants else None
 
-    def apply(self, tables: ModelTables, body: bytearray, first_buffer: int) -> None:
+    def apply(self, tables: ModelTables, subgraph: CheckedTable, body: bytearray, first_buffer: int) -> None:
         """Changes the bytes of a file; the constants are in buffers from that index on, in their order."""
-        subgraph = tables.children(tables.model, ModelSlot.SUBGRAPHS)[self.subgraph]
         tensors = tables.children(subgraph, SubgraphSlot.TENSORS)
         for buffer, index in enumerate(self.constants, first_buffer):
             _set(body, tensors[index], TensorSlot.TYPE, _FLOAT32, 1)
