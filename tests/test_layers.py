@@ -28,7 +28,8 @@ LAYERS = (
     ("emulator",),
     ("engines",),
     ("reports",),
-    ("api", "conversion", "demo", "plan_files", "eager_files", "updates"),
+    ("api", "demo", "plan_files", "eager_files", "updates"),
+    ("conversion",),
     ("cli",),
     ("__main__",),
 )

@@ -22,7 +22,7 @@ from kibi.version import __version__
 if TYPE_CHECKING:
     from kibi.api import compile, embed, load, measure, plan, run, simplify, tune, verify  # noqa: A004 - the field's word
     from kibi.codegen import Library
-    from kibi.conversion import convert
+    from kibi.conversion import convert, from_torch
     from kibi.eager_files import compile_eager
     from kibi.ir import Graph
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
@@ -45,6 +45,7 @@ __all__ = [
     "compile_plan",
     "convert",
     "embed",
+    "from_torch",
     "generate_key",
     "load",
     "measure",
@@ -67,8 +68,8 @@ _LATE = {
     "Interpreter": "kibi.runtime",
     "Library": "kibi.codegen",
     "compile_eager": "kibi.eager_files",
-    "convert": "kibi.conversion",
     "Plan": "kibi.planner.plan",
+    **dict.fromkeys(("convert", "from_torch"), "kibi.conversion"),
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
     **dict.fromkeys(("compile_core", "compile_like", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),
     **dict.fromkeys(("generate_key", "read_package", "sign", "sign_update"), "kibi.updates"),

@@ -1,17 +1,19 @@
 """Models that another framework converts: when it is asked, with what, and what is said where it is missing or fails."""
 
 import io
+import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import kibi
-from kibi.errors import ModelError, ToolchainError
-from kibi.frontends.exporters import exporter
-from kibi.frontends.exporters.exporter import TENSORFLOW, Exporter
+from kibi.errors import InputError, ModelError, ToolchainError
+from kibi.frontends.exporters import exporter, torch_script
+from kibi.frontends.exporters.exporter import PYTORCH, TENSORFLOW, Exporter
 from tests.frontends.models import relu
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -124,6 +126,126 @@ def test_folder_without_a_model_is_none(tmp_path: Path) -> None:
     """Its own error, without any framework."""
     with pytest.raises(ModelError, match="it is a folder"):
         kibi.load(tmp_path)
+
+
+def test_pickles_are_never_loaded(tmp_path: Path) -> None:
+    """A module or its weights, as torch.save writes them, are refused with the other way to save."""
+    with zipfile.ZipFile(tmp_path / "model.pt", "w") as archive:
+        archive.writestr("model/data.pkl", b"cos\nsystem\n(S'echo'\ntR.")
+    with pytest.raises(ModelError, match=r"never loads them\. Save the module as a program: torch\.export\.save"):
+        kibi.load(tmp_path / "model.pt")
+
+
+@pytest.mark.parametrize("name", ["m/archive_format", "serialized_exported_program.json"])
+def test_program_of_torch_needs_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Both forms of its archive, that of today and the one before."""
+    monkeypatch.setattr("kibi.frontends.exporters.PYTORCH", replace(PYTORCH, module="no_such_framework"))
+    with zipfile.ZipFile(tmp_path / "model.pt2", "w") as archive:
+        archive.writestr(name, "pt2")
+        archive.writestr("m/data.pkl", b"")
+    with pytest.raises(ToolchainError, match=r"pip install torch onnxscript 'kibi\[onnx\]'"):
+        kibi.load(tmp_path / "model.pt2")
+
+
+def test_module_in_memory_needs_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missing is said before anything is looked at."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(ToolchainError, match="pip install torch"):
+        kibi.from_torch(object(), ())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.filterwarnings("default")  # PyTorch's own
+def test_pytorch_converts_its_modules(tmp_path: Path) -> None:
+    """A network that is made on the spot, from memory and from a file; what it was trained for stays as it was."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch onnxscript")
+    module = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3), torch.nn.Dropout(), torch.nn.Flatten(), torch.nn.Linear(144, 3)
+    )
+    example = (torch.zeros(1, 1, 8, 8),)
+    graph = kibi.from_torch(module, example, tmp_path / "m.tflite")
+    assert module.training
+    assert graph.path == tmp_path / "m.tflite"
+    x = np.random.default_rng(0).normal(size=(1, 8, 8, 1)).astype(np.float32)
+    module.eval()
+    torch.export.save(torch.export.export(module, example), str(tmp_path / "m.pt2"))
+    wanted = module(torch.from_numpy(x.transpose(0, 3, 1, 2).copy())).detach().numpy()
+    for each in (graph, kibi.load(tmp_path / "m.pt2")):
+        given = x.reshape(each.tensors[each.inputs[0]].type.shape)
+        np.testing.assert_allclose(kibi.run(each, None, [given])[0].astype(np.float32), wanted, rtol=1e-5, atol=1e-6)
+    with pytest.raises(InputError, match="Sequential cannot be traced"):
+        kibi.from_torch(module, (torch.zeros(1, 5),))
+    with pytest.raises(InputError, match=r"Give a torch\.nn\.Module"):
+        kibi.from_torch(relu, example)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true')",
+        "Symbol('s0', positive=True).__class__",
+        "open('x')",
+        "Symbol('os')",
+        "exec",
+        "9**9**9",
+        "s0 if s0 else s0",
+        "1" * 2000,
+    ],
+)
+def test_sizes_in_a_program_of_torch_are_arithmetic(text: str) -> None:
+    """PyTorch evaluates them as Python; what is anything else is not given to it."""
+    with pytest.raises(ValueError, match="no arithmetic with symbols"):
+        torch_script.checked(text, {"FloorDiv": None})
+
+
+@pytest.mark.parametrize(
+    "text", ["s0", "2*s0 + 1", "Mul(Integer(2), Symbol('s77', positive=True, integer=True))", "FloorDiv(u0, 2)"]
+)
+def test_symbols_and_functions_that_torch_names_are_sizes(text: str) -> None:
+    """As torch.export writes them."""
+    assert torch_script.checked(text, {"FloorDiv": None}) == text
+
+
+def _altered(path: Path, name: str, old: bytes, new: bytes, **further: bytes) -> Path:
+    """A copy of a program of torch.export in which a member says something else, and that has further members."""
+    altered = path.with_stem("altered")
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(altered, "w") as written:
+        for info in archive.infolist():
+            data = archive.read(info)
+            if info.filename.endswith(name):
+                assert old in data
+                data = data.replace(old, new)
+            written.writestr(info, data)
+        for member, data in further.items():
+            written.writestr(f"{path.stem}/data/constants/{member}", data)
+    return altered
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.filterwarnings("default")  # PyTorch's own
+def test_program_of_torch_never_becomes_code(tmp_path: Path) -> None:
+    """Neither an expression in it, nor an object that is pickled; both would write a file here."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch onnxscript")
+    program = torch.export.export(
+        torch.nn.Flatten(0), (torch.zeros(2, 6),), dynamic_shapes=({0: torch.export.Dim("batch", min=1, max=64)},)
+    )
+    path, written = tmp_path / "m.pt2", tmp_path / "written"
+    torch.export.save(program, str(path))
+    size = re.search(
+        rb"Symbol\('s\d+', positive=True, integer=True\)", zipfile.ZipFile(path).read("m/models/model.json")
+    )
+    assert size is not None
+    hostile = _altered(path, "model.json", size[0], f"__import__('os').mkdir('{written}')".encode())
+    with pytest.raises(ModelError, match="no arithmetic with symbols"):
+        kibi.load(hostile)
+    entry = (
+        b'{"config": {"c": {"path_name": "opaque_obj_0", "is_param": false, "use_pickle": true, "tensor_meta": null}}}'
+    )
+    pickled = f"cos\nmkdir\n(S'{written}'\ntR.".encode()
+    hostile = _altered(path, "model_constants_config.json", b'{"config": {}}', entry, opaque_obj_0=pickled)
+    with pytest.raises(ModelError, match="objects of Python are pickled"):
+        kibi.load(hostile)
+    assert not written.exists()
 
 
 @pytest.mark.timeout(300)

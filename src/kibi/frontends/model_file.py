@@ -27,7 +27,7 @@ def read_model_file(path: str | os.PathLike[str]) -> NormalForm:
     Args:
         path: a `.tflite` file, C source with its bytes as an array, or a zip archive with one of them. Where there are several
             models, the name of one follows after a slash: `models.zip/folder/model.tflite`, `models.h/array`. A Keras model or
-            the folder of a SavedModel, where TensorFlow is installed.
+            the folder of a SavedModel, where TensorFlow is installed; a program of torch.export, where PyTorch is.
 
     Raises:
         ModelError: the file cannot be read, is of no kind that Kibi reads, or has no model, or several.
@@ -37,7 +37,7 @@ def read_model_file(path: str | os.PathLike[str]) -> NormalForm:
     data = b"" if is_saved_model(place) else read_source(place)
     exporter = exporter_of(place, data)
     if exporter is not None and not name:
-        return normal_form(exported(exporter, place))
+        data = exported(exporter, place)
     try:
         return normal_form(_inside(data, name, os.fspath(place)))
     except ContainerError as error:

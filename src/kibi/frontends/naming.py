@@ -7,7 +7,7 @@ from pathlib import PurePath
 from kibi.text.reserved import SPACE, why_reserved
 
 _FALLBACK = "model"
-_ENDINGS = "tflite|lite|bin|tfl|zip|mltk|c|cc|cpp|cxx|h|hpp|ino"
+_ENDINGS = "tflite|onnx|pt2|keras|h5|hdf5|lite|bin|tfl|zip|mltk|c|cc|cpp|cxx|h|hpp|ino"
 """What may come after the dot in the name of a file with a model."""
 
 

@@ -18,6 +18,8 @@ _MOST_MEMBERS = 10_000
 _MOST_MODEL_BYTES = (1 << 31) - 1
 _MOST_READ_BYTES = 1 << 30
 """The most bytes that are unpacked to find models: an archive can be much larger than its file."""
+_PICKLE = "data.pkl"
+"""What the archive of a PyTorch module or of its weights has."""
 _HEAD_BYTES = 8
 _PIECE_BYTES = 1 << 20
 _AGAIN = "Download it again, or unpack it and give the model in it"
@@ -38,6 +40,11 @@ def members(data: bytes) -> list[Found]:
         what = f"the archive has {len(infos)} members; at most {_MOST_MEMBERS} are looked at"
         raise ContainerError(what, "Unpack it, and give the model in it")
     models = [_member(archive, info) for info in infos if _read(archive, info, _HEAD_BYTES)[4:8] == TFLITE]
+    if not models and any(PurePosixPath(info.filename).name == _PICKLE for info in infos):
+        what = "it is a PyTorch file of pickled objects, which may be any code, so Kibi never loads them"
+        raise ContainerError(
+            what, "Save the module as a program: torch.export.save(torch.export.export(module, (x,)), 'm.pt2')"
+        )
     return models or list(_in_source(archive, infos))
 
 

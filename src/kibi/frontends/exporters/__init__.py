@@ -2,9 +2,9 @@
 
 import io
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from kibi.frontends.exporters.exporter import TENSORFLOW, Exporter, exported
+from kibi.frontends.exporters.exporter import PYTORCH, TENSORFLOW, Exporter, exported
 from kibi.frontends.formats import Kind, kind_of
 
 __all__ = ["Exporter", "exported", "exporter_of", "is_saved_model"]
@@ -12,6 +12,9 @@ __all__ = ["Exporter", "exported", "exporter_of", "is_saved_model"]
 _SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
 _KERAS = frozenset(("config.json", "model.weights.h5"))
 """What the archive of a Keras model has. Source: https://keras.io/api/models/model_saving_apis/."""
+
+_EXPORTED = frozenset(("archive_format", "serialized_exported_program.json"))
+"""What the archive of a program of torch.export has, in a folder or not. Source: `torch/export/pt2_archive/constants.py`."""
 
 
 def exporter_of(path: Path, data: bytes) -> Exporter | None:
@@ -22,8 +25,10 @@ def exporter_of(path: Path, data: bytes) -> Exporter | None:
         data: the contents of the file, or at least their beginning; of a zip archive all of them. Empty for a folder.
     """
     kind = kind_of(data, path.name)
-    is_keras = kind is Kind.HDF5 or (kind is Kind.ZIP and _KERAS.issubset(_names(data)))
-    return TENSORFLOW if is_keras or is_saved_model(path) else None
+    names = _names(data) if kind is Kind.ZIP else []
+    if kind is Kind.HDF5 or _KERAS.issubset(names) or is_saved_model(path):
+        return TENSORFLOW
+    return PYTORCH if any(PurePosixPath(name).name in _EXPORTED for name in names) else None
 
 
 def is_saved_model(path: Path) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 
 from kibi.errors import ModelError, Problem, ToolchainError
 from kibi.files import temporary_folder
-from kibi.frontends.exporters import tensorflow_script
+from kibi.frontends.exporters import tensorflow_script, torch_script
 
 _SECONDS = 900.0
 _MOST_KEPT = 4
@@ -23,6 +23,7 @@ _MOST_KEPT = 4
 _SHOWN_CHARACTERS = 2000
 _ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1",  # pickled objects are code
     "CUDA_VISIBLE_DEVICES": "-1",  # conversion needs no accelerator, and finding one takes long
     "PYTHONDONTWRITEBYTECODE": "1",
 }
@@ -48,10 +49,12 @@ class Exporter:
 
 TENSORFLOW: Final = Exporter("TensorFlow", "tensorflow", "pip install tensorflow-cpu", tensorflow_script)
 """Converts Keras models and SavedModels."""
+PYTORCH: Final = Exporter("PyTorch", "torch", "pip install torch onnxscript 'kibi[onnx]'", torch_script)
+"""Converts programs of torch.export, by litert-torch if it is installed, else to ONNX."""
 
 
 def exported(exporter: Exporter, path: Path) -> bytes:
-    """The `.tflite` file that a framework makes of a model. What was made before, of the same contents, is not made again.
+    """The `.tflite` or ONNX file that a framework makes of a model. What was made before, of the same contents, is not made again.
 
     Args:
         exporter: the framework.
@@ -63,7 +66,7 @@ def exported(exporter: Exporter, path: Path) -> bytes:
     """
     if importlib.util.find_spec(exporter.module) is None:
         raise ToolchainError(
-            f"{path}: {exporter.name} makes a .tflite file of this model, and is not installed. Install it beside Kibi: "
+            f"{path}: {exporter.name} converts this model, and is not installed. Install it beside Kibi: "
             f"{exporter.install}. Or convert the model elsewhere, and give the .tflite file."
         )
     return _made(exporter, path, _digest(path))
@@ -74,7 +77,7 @@ def _made(exporter: Exporter, path: Path, digest: str) -> bytes:
     """The same, once for a digest of the model's contents."""
     del digest
     with temporary_folder() as folder:
-        made, reason = folder / "model.tflite", folder / "model.tflite.error"
+        made, reason = folder / "model", folder / "model.error"
         printed = _run([str(exporter.script.__file__), str(path.absolute()), str(made)], folder, exporter)
         if made.is_file():
             return made.read_bytes()
