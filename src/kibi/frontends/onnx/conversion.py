@@ -1,0 +1,149 @@
+"""From the contents of an ONNX file to those of a `.tflite` file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from kibi.dtypes import DType
+from kibi.errors import ModelError, Problem
+from kibi.frontends.onnx.draft import Draft, Quantization, Tensor
+from kibi.frontends.onnx.emitter import ELEMENTS, Emitter, Stored, channels_last, plain_order
+from kibi.frontends.onnx.folding import folded
+from kibi.frontends.onnx.fusing import fused
+from kibi.frontends.onnx.graph import Node, OnnxGraph
+from kibi.frontends.onnx.loading import loaded
+from kibi.frontends.onnx.lowering.registry import LOWERINGS
+from kibi.frontends.onnx.problems import Unsupported, grouped
+from kibi.frontends.onnx.targets import meant
+
+_NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """An ONNX model as a `.tflite` file.
+
+    Attributes:
+        data: the file.
+        orders: of inputs and outputs whose axes are not stored in ONNX's order: axis `i` of the tensor is axis `order[i]` of
+            ONNX's, by name.
+        notes: what users may want to know of operators, with the names of the nodes: which layers are computed as float32 although
+            the file has scales for them.
+    """
+
+    data: bytes = field(repr=False)
+    orders: Mapping[str, tuple[int, ...]]
+    notes: Mapping[str, tuple[str, ...]]
+
+
+def convert(data: bytes, path: str, shapes: Mapping[str, Sequence[int]] = _NO_SHAPES) -> Conversion:
+    """Reads an ONNX model.
+
+    Args:
+        data: the contents of the file.
+        path: of the file; its external data are in the same folder, and errors name it.
+        shapes: of inputs, by name and in ONNX's order of axes, where the file leaves sizes open.
+
+    Raises:
+        ModelError: the file is damaged, too new, incomplete, leaves sizes open, or asks for what Kibi does not support; with all
+            problems at once.
+        ToolchainError: the library `onnx` is missing.
+    """
+    claimed = frozenset(("", name) for name in LOWERINGS)
+    graph = fused(folded(loaded(data, path, shapes, claimed), path))
+    return _converted(graph, path)
+
+
+def _converted(graph: OnnxGraph, path: str) -> Conversion:
+    e = Emitter(graph)
+    problems: list[tuple[Node, Unsupported]] = []
+    inputs = []
+    for name in graph.inputs:
+        try:
+            inputs.append(_input(e, name))
+        except Unsupported as error:
+            raise ModelError(path, [Problem(error.what, error.remedy, tensor=name)]) from error
+    for node in graph.nodes:
+        try:
+            lowering = None if node.domain else LOWERINGS.get(node.op)
+            if lowering is None:
+                raise Unsupported("it is not supported", "Replace it; docs/onnx-operators.md lists what is")  # noqa: TRY301 - one place collects
+            lowering.convert(e, node)
+        except Unsupported as error:
+            problems.append((node, error))
+            _give_up(e, node)
+    if problems:
+        raise ModelError(path, grouped(problems))
+    stored = [_output(e, name) for name in graph.outputs]
+    outputs = _distinct(e, inputs, stored)
+    orders = {
+        name: each.order
+        for name, each in (*((name, e.stored(name)) for name in graph.inputs), *zip(graph.outputs, stored, strict=True))
+        if each.order != plain_order(len(each.order))
+    }
+    for name, tensor in zip(graph.outputs, outputs, strict=True):
+        e.names[tensor] = name
+    draft = Draft(tuple(e.operations), tuple(inputs), tuple(outputs), e.names).needed()
+    return Conversion(draft.written(), orders, {text: tuple(names) for text, names in e.notes.items()})
+
+
+def _input(e: Emitter, name: str) -> Tensor:
+    value = e.graph.values[name]
+    rank = len(value.shape)
+    if 0 in value.shape:
+        raise Unsupported(f"its shape {list(value.shape)} has no elements", "Give sizes of 1 or more")
+    order = channels_last(rank) if e.is_spatial(name) else plain_order(rank)
+    meaning = _meaning(e, name)
+    dtype = e.dtype(name) if meaning is None else meaning.dtype
+    tensor = Tensor(tuple(value.shape[axis] for axis in order), dtype, meaning)
+    e.give(name, tensor, order)
+    return tensor
+
+
+def _meaning(e: Emitter, name: str) -> Quantization | None:
+    """The scale of an input of integers, which DequantizeLinear alone takes."""
+    kind = e.graph.values[name].kind
+    consumers = e.consumers.get(name, ())
+    if kind not in ("INT8", "UINT8", "INT16", "UINT16") or not consumers or name in e.graph.outputs:
+        return None
+    if not all(node.op == "DequantizeLinear" and not node.domain and node.inputs[0] == name for node in consumers):
+        return None
+    try:
+        found = {meant(e, node, kind) for node in consumers}
+    except Unsupported:
+        return None  # the node itself is reported
+    return found.pop() if len(found) == 1 and not any(each.is_per_channel for each in found) else None
+
+
+def _give_up(e: Emitter, node: Node) -> None:
+    """Puts something in the place of outputs that cannot be computed, so that further problems are found."""
+    for name in node.outputs:
+        if name and not e.is_known(name):
+            value = e.graph.values[name]
+            e.give(name, Tensor(value.shape, ELEMENTS.get(value.kind, DType.F32)))
+
+
+def _output(e: Emitter, name: str) -> Stored:
+    """An output: real numbers if the file says so, with its axes in ONNX's order, or channels last."""
+    stored = e.unscrambled(e.stored(name))
+    rank = len(stored.order)
+    if stored.order not in (plain_order(rank), channels_last(rank)) or (rank not in (3, 4) and stored.tensor.data is None):
+        stored = Stored(e.reordered(stored, plain_order(rank)), plain_order(rank))
+    if e.graph.values[name].kind in ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE"):
+        stored = Stored(e.dequantized(stored.tensor), stored.order)
+    return stored
+
+
+def _distinct(e: Emitter, inputs: Sequence[Tensor], outputs: Sequence[Stored]) -> list[Tensor]:
+    """The outputs as tensors that operations make, each one once."""
+    made = {tensor for operation in e.operations for tensor in operation.outputs}
+    found: list[Tensor] = []
+    for each in outputs:
+        tensor = each.tensor
+        if tensor not in made or tensor in found or tensor in inputs:
+            shape = e.constant(np.array(tensor.shape, np.int32).reshape(len(tensor.shape)))
+            tensor = e.add("RESHAPE", [tensor, shape], tensor.shape, tensor.dtype, tensor.quantization)
+        found.append(tensor)
+    return found

@@ -1,0 +1,154 @@
+"""A `.tflite` model that is being made: its tensors and operations as data, and the file that they become."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import Attribute, ModelBuilder
+
+
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """What the stored integers mean: `(integer - zero_point) * scale`.
+
+    Attributes:
+        dtype: the type in which they are stored: s8, s16 or s32.
+        scales: one, or one for each channel.
+        zero_points: as many.
+        axis: of the channels.
+    """
+
+    dtype: DType
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int = 0
+
+    @property
+    def scale(self) -> float:
+        """The scale of what has one."""
+        return self.scales[0]
+
+    @property
+    def zero_point(self) -> int:
+        """The zero point of what has one."""
+        return self.zero_points[0]
+
+    @property
+    def is_per_channel(self) -> bool:
+        """True if channels have scales of their own."""
+        return len(self.scales) > 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """A tensor of the file. Two tensors with the same fields are two tensors.
+
+    Attributes:
+        shape: as it is stored.
+        dtype: the stored type.
+        quantization: None for plain numbers.
+        data: the elements of a constant; else None.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DType
+    quantization: Quantization | None = None
+    data: Array | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator of the file.
+
+    Attributes:
+        name: the schema's name.
+        inputs: None for those left out.
+        outputs: the tensors that it makes.
+        attributes: the options, as the schema names them.
+    """
+
+    name: str
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A model.
+
+    Attributes:
+        operations: in an order in which they can run.
+        inputs: the tensors that it takes.
+        outputs: the tensors that it gives.
+        names: of tensors that the ONNX file names.
+    """
+
+    operations: tuple[Operation, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    names: Mapping[Tensor, str] = field(default_factory=dict)
+
+    def needed(self) -> "Draft":
+        """The model without operations of which no output depends."""
+        wanted = set(self.outputs)
+        kept: list[Operation] = []
+        for operation in reversed(self.operations):
+            if wanted.intersection(operation.outputs):
+                kept.append(operation)
+                wanted.update(tensor for tensor in operation.inputs if tensor is not None)
+        return replace(self, operations=tuple(reversed(kept)))
+
+    def written(self) -> bytes:
+        """The `.tflite` file."""
+        return _Writer(self).file()
+
+
+class _Writer:
+    """Gives tensors their places in the file; equal constants have one place."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._builder = ModelBuilder()
+        self._places: dict[Tensor, int] = {}
+        self._constants: dict[tuple[object, ...], int] = {}
+
+    def file(self) -> bytes:
+        draft = self._draft
+        for tensor in draft.inputs:
+            self._places[tensor] = self._builder.input(
+                tensor.shape, tensor.dtype, *_scales(tensor.quantization), name=draft.names.get(tensor, "")
+            )
+        for operation in draft.operations:
+            inputs = [-1 if tensor is None else self._place(tensor) for tensor in operation.inputs]
+            outputs = [self._place(tensor) for tensor in operation.outputs]
+            self._builder.operator(operation.name, inputs, outputs, operation.attributes)
+        return self._builder.finish([self._place(tensor) for tensor in draft.outputs], description="made by Kibi from ONNX")
+
+    def _place(self, tensor: Tensor) -> int:
+        if tensor not in self._places:
+            self._places[tensor] = self._constant(tensor) if tensor.data is not None else self._tensor(tensor, None)
+        return self._places[tensor]
+
+    def _constant(self, tensor: Tensor) -> int:
+        assert tensor.data is not None  # noqa: S101 (the caller has looked; said for the type checker)
+        kind = tensor.dtype.numpy
+        data = np.ascontiguousarray(tensor.data, kind).tobytes()
+        key = (tensor.shape, tensor.dtype, tensor.quantization, data)
+        if key not in self._constants:
+            self._constants[key] = self._tensor(tensor, data)
+        return self._constants[key]
+
+    def _tensor(self, tensor: Tensor, data: bytes | None) -> int:
+        axis = 0 if tensor.quantization is None else tensor.quantization.axis
+        scale, zero_point = _scales(tensor.quantization)
+        name = self._draft.names.get(tensor, "")
+        return self._builder.tensor(tensor.shape, tensor.dtype, scale, zero_point, axis=axis, name=name, data=data)
+
+
+def _scales(quantization: Quantization | None) -> tuple[Sequence[float] | None, Sequence[int] | None]:
+    return (None, None) if quantization is None else (quantization.scales, quantization.zero_points)

@@ -1,0 +1,248 @@
+"""Computes what depends on constants alone, with ONNX's own reference, and makes frozen data of what is left."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kibi.dtypes import Array
+from kibi.errors import ModelError, Problem
+from kibi.frontends.onnx.graph import Node, OnnxGraph, Value
+from kibi.frontends.onnx.library import onnx_library
+from kibi.frontends.onnx.loading import inferred, opset
+
+_MOST_ELEMENTS = 1 << 26
+_MOST_ROUNDS = 16
+_RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"))
+# The reader looks through them to the integers that are stored.
+_KEPT = frozenset(("DequantizeLinear",))
+_MOVES = frozenset(("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten"))
+_GROWS = frozenset(("ConstantOfShape", "Expand", "EyeLike", "Loop", "OneHot", "Pad", "Range", "Resize", "Scan", "Tile"))
+
+
+def folded(model: Any, path: str) -> OnnxGraph:
+    """The graph of a model, in which no node depends on constants alone.
+
+    Args:
+        model: the `ModelProto`, whose inputs have complete shapes.
+        path: of its file, for errors.
+
+    Raises:
+        ModelError: shapes contradict each other, or depend on what is computed.
+    """
+    before = -1
+    for _ in range(_MOST_ROUNDS):
+        model = inferred(model, path)
+        _Folding(model).apply()
+        if len(model.graph.node) == before:
+            break
+        before = len(model.graph.node)
+    return _frozen(model, path)
+
+
+class _Folding:
+    """One walk over the nodes of a model, which it changes."""
+
+    def __init__(self, model: Any) -> None:
+        self._onnx = onnx_library()
+        self._model = model
+        self._constants = {each.name: each for each in model.graph.initializer}
+        self._arrays: dict[str, Array] = {}
+        self._meanings: dict[str, Array] = {}  # of constants after DequantizeLinear
+        self._shapes = dict(_shapes(model.graph))
+
+    def apply(self) -> None:
+        graph = self._model.graph
+        kept = []
+        for node in _inlined(graph, self._truth):
+            if not self._folds(node):
+                kept.append(node)
+        del graph.node[:]
+        graph.node.extend(kept)
+        used = {name for node in kept for name in node.input} | {output.name for output in graph.output}
+        used |= {name for node in kept for name in _captured(node)}
+        constants = [each for each in self._constants.values() if each.name in used]
+        del graph.initializer[:]
+        graph.initializer.extend(constants)
+        inputs = [each for each in graph.input if each.name not in self._constants]
+        del graph.input[:]
+        graph.input.extend(inputs)
+
+    def _truth(self, name: str) -> bool | None:
+        """The value of a condition; None if it is not constant."""
+        array = self._array(name)
+        return None if array is None else bool(array.reshape(-1)[0])
+
+    def _array(self, name: str) -> Array | None:
+        if name not in self._arrays and name in self._constants:
+            self._arrays[name] = self._onnx.numpy_helper.to_array(self._constants[name])
+        return self._arrays.get(name)
+
+    def _folds(self, node: Any) -> bool:
+        """True if the outputs of a node are constants from here on."""
+        if node.op_type in ("Shape", "Size") and not node.domain:
+            results = self._of_shape(node)
+            if results is not None:
+                return self._keep(node, results)
+        if node.op_type in _RANDOM or node.domain not in ("", "ai.onnx") or any(a.HasField("g") for a in node.attribute):
+            return False
+        if not self._is_bounded(node):
+            return False
+        arrays = [self._meaning(name, node) if name else None for name in node.input]
+        if any(array is None and name for array, name in zip(arrays, node.input, strict=True)):
+            return False
+        results = self._evaluated(node, arrays)
+        if results is None:
+            return False
+        if node.op_type in _KEPT:
+            self._meanings[node.output[0]] = results[0]
+            return False
+        return self._keep(node, results)
+
+    def _meaning(self, name: str, node: Any) -> Array | None:
+        array = self._array(name)
+        return self._meanings.get(name) if array is None and node.op_type not in _MOVES else array
+
+    def _of_shape(self, node: Any) -> list[Array] | None:
+        shape = self._shapes.get(node.input[0])
+        if shape is None:
+            return None
+        if node.op_type == "Size":
+            return [np.array(math.prod(shape), np.int64)]
+        attributes = {each.name: each.i for each in node.attribute}
+        return [np.array(shape[attributes.get("start", 0) : attributes.get("end", len(shape))], np.int64)]
+
+    def _is_bounded(self, node: Any) -> bool:
+        """True if the results are certainly not much larger than what the file holds."""
+        shapes = [self._shapes.get(name) for name in node.output if name]
+        if any(shape is None for shape in shapes):
+            return node.op_type not in _GROWS
+        return all(math.prod(shape) <= _MOST_ELEMENTS for shape in shapes if shape is not None)
+
+    def _evaluated(self, node: Any, arrays: list[Array | None]) -> list[Array] | None:
+        """What ONNX's reference computes; None if it cannot."""
+        from onnx.reference import ReferenceEvaluator  # noqa: PLC0415 - an extra: imported where it is used
+
+        helper = self._onnx.helper
+        names = list(dict.fromkeys(name for name in node.input if name))
+        values = [self._onnx.ValueInfoProto(name=name) for name in names]
+        results = [self._onnx.ValueInfoProto(name=name) for name in node.output if name]
+        graph = helper.make_graph([node], "one", values, results)
+        model = helper.make_model(graph, opset_imports=self._model.opset_import)
+        feeds = {name: array for name, array in zip(node.input, arrays, strict=True) if name}
+        try:
+            with np.errstate(all="ignore"):
+                found = ReferenceEvaluator(model).run(None, feeds)
+        except Exception:  # noqa: BLE001 - the reference raises whatever NumPy does; the node stays, and is reported if need be
+            return None
+        arrays_found = [np.asarray(each) for each in found]
+        return arrays_found if all(isinstance(each, np.ndarray | np.generic) for each in found) else None
+
+    def _keep(self, node: Any, results: list[Array]) -> bool:
+        for name, array in zip([each for each in node.output if each], results, strict=True):
+            if array.dtype.kind in "OUS":
+                return False
+            self._arrays[name] = array
+            self._constants[name] = self._onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+            self._shapes[name] = array.shape
+        return True
+
+
+def _shapes(graph: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yields the names and shapes of values that are completely known."""
+    for value in (*graph.value_info, *graph.output, *graph.input):
+        kind = value.type.tensor_type
+        if value.type.HasField("tensor_type") and kind.HasField("shape"):
+            if all(size.HasField("dim_value") for size in kind.shape.dim):
+                yield value.name, tuple(size.dim_value for size in kind.shape.dim)
+    for tensor in graph.initializer:
+        yield tensor.name, tuple(tensor.dims)
+
+
+def _inlined(graph: Any, truth: Any) -> Iterator[Any]:
+    """Yields the nodes; of an If with a constant condition those of its branch."""
+    helper = onnx_library().helper
+    for node in graph.node:
+        chosen = truth(node.input[0]) if node.op_type == "If" and not node.domain else None
+        if chosen is None:
+            yield node
+            continue
+        branches = {each.name: each.g for each in node.attribute}
+        branch = branches["then_branch" if chosen else "else_branch"]
+        for tensor in branch.initializer:
+            yield helper.make_node("Constant", [], [tensor.name], value=tensor)
+        yield from branch.node
+        for inner, outer in zip(branch.output, node.output, strict=True):
+            yield helper.make_node("Identity", [inner.name], [outer])
+
+
+def _captured(node: Any) -> Iterator[str]:
+    """Yields the names that graphs within a node may take from outside."""
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            for inner in graph.node:
+                yield from inner.input
+                yield from _captured(inner)
+            yield from (output.name for output in graph.output)
+
+
+def _frozen(model: Any, path: str) -> OnnxGraph:
+    onnx = onnx_library()
+    kinds = onnx.TensorProto.DataType
+    values: dict[str, Value] = {}
+    for each in (*model.graph.input, *model.graph.value_info, *model.graph.output):
+        kind = each.type.tensor_type
+        if each.type.HasField("tensor_type") and all(size.HasField("dim_value") for size in kind.shape.dim):
+            if kind.HasField("shape"):
+                shape = tuple(size.dim_value for size in kind.shape.dim)
+                values[each.name] = Value(each.name, shape, kinds.Name(kind.elem_type))
+    for tensor in model.graph.initializer:
+        try:
+            data = onnx.numpy_helper.to_array(tensor)
+        except (ValueError, TypeError) as error:
+            what = f"a constant is damaged: {error}"
+            raise ModelError(path, [Problem(what, "Export the model again", tensor=tensor.name)]) from error
+        values[tensor.name] = Value(tensor.name, tuple(data.shape), kinds.Name(tensor.data_type), data, is_constant=True)
+    nodes = tuple(_node(node) for node in model.graph.node)
+    unknown = [(node, name) for node in nodes for name in node.outputs if name and name not in values]
+    for node in nodes:
+        if node.op == "DequantizeLinear" and all(name in values and values[name].is_constant for name in node.inputs if name):
+            values[node.outputs[0]] = replace(values[node.outputs[0]], is_constant=True)
+    graph = OnnxGraph(
+        nodes,
+        values,
+        tuple(each.name for each in model.graph.input),
+        tuple(each.name for each in model.graph.output),
+        opset(model),
+    )
+    if unknown:
+        raise ModelError(path, _open(unknown))
+    return graph
+
+
+def _node(node: Any) -> Node:
+    onnx = onnx_library()
+    attributes: dict[str, Any] = {}
+    for each in node.attribute:
+        value = onnx.helper.get_attribute_value(each)
+        attributes[each.name] = onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    return Node(node.op_type, domain, tuple(node.input), tuple(node.output), attributes, node.name)
+
+
+def _open(unknown: list[tuple[Node, str]]) -> list[Problem]:
+    """One problem for each operator after which shapes are not known."""
+    lost = {name for _, name in unknown}
+    first: dict[str, list[str]] = {}
+    for node, name in unknown:
+        if not lost.intersection(node.inputs):
+            first.setdefault(node.title, []).append(name)
+    return [
+        Problem(
+            f"the shape of {len(names)} of its outputs is not known ({title}: {', '.join(names[:5])})",
+            "Fix the sizes when you export: Kibi needs to know them before the model runs",
+        )
+        for title, names in first.items()
+    ]

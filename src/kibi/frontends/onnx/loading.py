@@ -1,0 +1,188 @@
+"""The contents of an ONNX file, checked: data read, functions expanded, shapes fixed and inferred."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kibi.errors import ModelError, Problem
+from kibi.frontends.onnx.external import with_external_data
+from kibi.frontends.onnx.library import onnx_library
+
+OLDEST_OPSET = 13
+"""The oldest version of ONNX's operators that is read as it is; older ones are converted by the library."""
+_AGAIN = "Export the model again, or download it again"
+_OWN = ("", "ai.onnx")
+
+
+def loaded(data: bytes, path: str, shapes: Mapping[str, Sequence[int]], claimed: frozenset[tuple[str, str]]) -> Any:
+    """The `ModelProto` in a file, of which all inputs have complete shapes.
+
+    Args:
+        data: the contents of the file.
+        path: of the file: external data are beside it; errors name it.
+        shapes: of inputs, by name, where the file leaves sizes open.
+        claimed: domain and name of the operators that are converted as they are; others become the body of their function, if
+            ONNX defines one.
+
+    Raises:
+        ModelError: the file is damaged, too new, or not complete, or sizes are open.
+        ToolchainError: the library is missing.
+    """
+    onnx = onnx_library()
+    model = _parsed(onnx, data, path)
+    if problems := _versions(onnx, model):
+        raise ModelError(path, problems)
+    folder = Path(path).parent if Path(path).is_file() else None
+    if problems := with_external_data(model, folder):
+        raise ModelError(path, problems)
+    try:
+        onnx.checker.check_model(model)
+    except (onnx.checker.ValidationError, ValueError) as error:
+        raise ModelError(path, [Problem(f"the file breaks a rule of ONNX: {_first_line(error)}", _AGAIN)]) from error
+    model = _modern(onnx, model, path)
+    if problems := _fix_shapes(model.graph, shapes):
+        raise ModelError(path, problems)
+    return _expanded(onnx, model, path, claimed)
+
+
+def inferred(model: Any, path: str) -> Any:
+    """The model with the shapes and types of all values that can be known.
+
+    Raises:
+        ModelError: shapes or types contradict each other.
+    """
+    onnx = onnx_library()
+    del model.graph.value_info[:]
+    for output in model.graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.ClearField("shape")
+    try:
+        return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except (onnx.shape_inference.InferenceError, ValueError) as error:
+        raise ModelError(path, [Problem(f"shapes or types do not fit: {_first_line(error)}", _AGAIN)]) from error
+
+
+def _parsed(onnx: Any, data: bytes, path: str) -> Any:
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - it comes with the extra
+
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except DecodeError as error:
+        raise ModelError(path, [Problem("the ONNX file is damaged: it cannot be decoded", _AGAIN)]) from error
+    if not model.HasField("graph") or not model.graph.output:
+        raise ModelError(path, [Problem("the ONNX file has no graph with outputs", _AGAIN)])
+    return model
+
+
+def _versions(onnx: Any, model: Any) -> list[Problem]:
+    update = "Update the library (pip install --upgrade onnx), or export the model for an older version"
+    if model.ir_version > onnx.IR_VERSION:
+        return [Problem(f"its format has version {model.ir_version}; the library knows up to {onnx.IR_VERSION}", update)]
+    newest = onnx.defs.onnx_opset_version()
+    versions = [each.version for each in model.opset_import if each.domain in _OWN]
+    if versions and max(versions) > newest:
+        return [Problem(f"its operators have version (opset) {max(versions)}; the library knows up to {newest}", update)]
+    if versions and min(versions) < 1:
+        return [Problem(f"its operators have version (opset) {min(versions)}, which does not exist", _AGAIN)]
+    return []
+
+
+def _modern(onnx: Any, model: Any, path: str) -> Any:
+    """The model with operators of opset 13 or newer."""
+    version = opset(model)
+    if version >= OLDEST_OPSET:
+        return model
+    try:
+        return onnx.version_converter.convert_version(model, OLDEST_OPSET)
+    except (RuntimeError, onnx.version_converter.ConvertError, ValueError) as error:
+        what = f"its operators have version (opset) {version}, and cannot be converted to {OLDEST_OPSET}: {_first_line(error)}"
+        raise ModelError(path, [Problem(what, f"Export the model for opset {OLDEST_OPSET} or newer")]) from error
+
+
+def opset(model: Any) -> int:
+    """The version of ONNX's own operators."""
+    return max((each.version for each in model.opset_import if each.domain in _OWN), default=OLDEST_OPSET)
+
+
+def _fix_shapes(graph: Any, shapes: Mapping[str, Sequence[int]]) -> list[Problem]:
+    """Writes the sizes that are given into the graph; returns what is left open, or does not fit."""
+    constants = {tensor.name for tensor in graph.initializer}
+    inputs = [each for each in graph.input if each.name not in constants]
+    names = [each.name for each in inputs]
+    problems = [
+        Problem(f"there is no input {name!r}", f"Its inputs are {', '.join(map(repr, names))}")
+        for name in shapes
+        if name not in names
+    ]
+    known: dict[str, int] = {}
+    for value in inputs:
+        if not value.type.HasField("tensor_type"):
+            problems.append(Problem("an input is no tensor, which is not supported", "Export with tensors", tensor=value.name))
+        elif value.name in shapes:
+            problems += _fix_one(value, tuple(shapes[value.name]), known)
+    if problems:
+        return problems
+    for value in inputs:
+        for size in value.type.tensor_type.shape.dim:
+            if size.dim_param in known:
+                size.dim_value = known[size.dim_param]
+    return _open_sizes(inputs)
+
+
+def _fix_one(value: Any, wanted: tuple[int, ...], known: dict[str, int]) -> list[Problem]:
+    kind = value.type.tensor_type
+    if min(wanted, default=1) < 1:
+        return [Problem(f"shape {list(wanted)} has a size below 1", "Give sizes of 1 or more", tensor=value.name)]
+    if not kind.HasField("shape"):
+        for _ in wanted:
+            kind.shape.dim.add()
+    sizes = kind.shape.dim
+    fixed = [size.dim_value or None for size in sizes]
+    if len(sizes) != len(wanted) or any(a not in (None, b) for a, b in zip(fixed, wanted, strict=True)):
+        what = f"shape {list(wanted)} does not fit the file's {_shown(value)}"
+        return [Problem(what, "Give a shape that fits, in the file's order of axes", tensor=value.name)]
+    for size, number in zip(sizes, wanted, strict=True):
+        if size.dim_param:
+            known[size.dim_param] = number
+        size.dim_value = number
+    return []
+
+
+def _open_sizes(inputs: Sequence[Any]) -> list[Problem]:
+    """All open sizes as one problem."""
+    unknown = [value for value in inputs if any(not size.dim_value for size in value.type.tensor_type.shape.dim)]
+    ranks = [value for value in inputs if not value.type.tensor_type.HasField("shape")]
+    if not unknown and not ranks:
+        return []
+    shown = "; ".join(f"{value.name} {_shown(value)}" for value in unknown + ranks)
+    options = " ".join(
+        f"--shape {value.name}={','.join(str(size.dim_value or 1) for size in value.type.tensor_type.shape.dim)}"
+        for value in unknown + ranks
+    )
+    return [Problem(f"sizes of inputs are open: {shown}", f"Say how large they are, for instance with {options}")]
+
+
+def _shown(value: Any) -> str:
+    if not value.type.tensor_type.HasField("shape"):
+        return "of unknown rank"
+    return f"[{', '.join(str(size.dim_value or size.dim_param or '?') for size in value.type.tensor_type.shape.dim)}]"
+
+
+def _expanded(onnx: Any, model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> Any:
+    """The model with the bodies of its own functions, and of ONNX's functions that are not converted as they are."""
+    from onnx import inliner  # noqa: PLC0415 - an extra: imported where it is used
+
+    try:
+        model = inliner.inline_local_functions(model) if model.functions else model
+        used = {(node.domain, node.op_type) for node in model.graph.node}
+        if used <= claimed:
+            return model
+        typed = inferred(model, path)  # bodies may depend on types
+        return inliner.inline_selected_functions(typed, sorted(claimed), exclude=True, inline_schema_functions=True)
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(path, [Problem(f"its functions cannot be expanded: {_first_line(error)}", _AGAIN)]) from error
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
