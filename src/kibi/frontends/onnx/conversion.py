@@ -76,7 +76,10 @@ def _converted(graph: OnnxGraph, path: str) -> Conversion:
             _give_up(e, node)
     if problems:
         raise ModelError(path, grouped(problems))
-    stored = [_output(e, name) for name in graph.outputs]
+    try:
+        stored = [_output(e, name) for name in graph.outputs]
+    except Unsupported as error:
+        raise ModelError(path, [Problem(f"an output: {error.what}", error.remedy)]) from error
     outputs = _distinct(e, inputs, stored)
     orders = {
         name: each.order

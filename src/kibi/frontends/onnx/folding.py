@@ -12,6 +12,7 @@ from kibi.errors import ModelError, Problem
 from kibi.frontends.onnx.graph import Node, OnnxGraph, Value
 from kibi.frontends.onnx.library import onnx_library
 from kibi.frontends.onnx.loading import inferred, opset
+from kibi.frontends.onnx.rewriting import HIDDEN
 
 _MOST_ELEMENTS = 1 << 26
 _MOST_ROUNDS = 16
@@ -228,7 +229,7 @@ def _node(node: Any) -> Node:
     for each in node.attribute:
         value = onnx.helper.get_attribute_value(each)
         attributes[each.name] = onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    domain = "" if node.domain in ("ai.onnx", HIDDEN) else node.domain
     return Node(node.op_type, domain, tuple(node.input), tuple(node.output), attributes, node.name)
 
 

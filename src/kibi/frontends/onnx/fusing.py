@@ -78,7 +78,8 @@ def _copies(graph: OnnxGraph, node: Node) -> bool:
     if node.domain or any(node.outputs[1:]):
         return False
     if node.op in ("Identity", "Dropout"):
-        return node.op == "Identity" or not node.input(2) or not np.any(graph.data(node.input(2)))
+        training = graph.data(node.input(2))
+        return node.op == "Identity" or not node.input(2) or (training is not None and not training.any())
     is_cast = node.op in ("Cast", "CastLike")
     return is_cast and graph.values[node.inputs[0]].kind == graph.values[node.outputs[0]].kind
 

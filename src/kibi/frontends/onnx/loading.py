@@ -7,6 +7,7 @@ from typing import Any
 from kibi.errors import ModelError, Problem
 from kibi.frontends.onnx.external import with_external_data
 from kibi.frontends.onnx.library import onnx_library
+from kibi.frontends.onnx.rewriting import HIDDEN, SAME_SHAPE, rewritten
 
 OLDEST_OPSET = 13
 """The oldest version of ONNX's operators that is read as it is; older ones are converted by the library."""
@@ -42,7 +43,7 @@ def loaded(data: bytes, path: str, shapes: Mapping[str, Sequence[int]], claimed:
     model = _modern(onnx, model, path)
     if problems := _fix_shapes(model.graph, shapes):
         raise ModelError(path, problems)
-    return _expanded(onnx, model, path, claimed)
+    return _expanded(onnx, rewritten(model), path, claimed)
 
 
 def inferred(model: Any, path: str) -> Any:
@@ -57,9 +58,27 @@ def inferred(model: Any, path: str) -> Any:
         if output.type.HasField("tensor_type"):
             output.type.tensor_type.ClearField("shape")
     try:
-        return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+        result = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+        while added := _same_shapes(result.graph):
+            result.graph.value_info.extend(added)
+            result = onnx.shape_inference.infer_shapes(result, strict_mode=True, data_prop=True)
+        return result
     except (onnx.shape_inference.InferenceError, ValueError) as error:
         raise ModelError(path, [Problem(f"shapes or types do not fit: {_first_line(error)}", _AGAIN)]) from error
+
+
+def _same_shapes(graph: Any) -> list[Any]:
+    """The types of outputs that have that of an input, where the library does not know it."""
+    known = {each.name: each for each in (*graph.input, *graph.value_info, *graph.output) if each.type.tensor_type.HasField("shape")}
+    added = []
+    for node in graph.node:
+        if node.op_type in SAME_SHAPE and node.output[0] not in known and node.input[0] in known:
+            value = type(known[node.input[0]])()
+            value.CopyFrom(known[node.input[0]])
+            value.name = node.output[0]
+            added.append(value)
+            known[value.name] = value
+    return added
 
 
 def _parsed(onnx: Any, data: bytes, path: str) -> Any:
@@ -150,6 +169,10 @@ def _fix_one(value: Any, wanted: tuple[int, ...], known: dict[str, int]) -> list
 
 def _open_sizes(inputs: Sequence[Any]) -> list[Problem]:
     """All open sizes as one problem."""
+    empty = [v for v in inputs if any(each.HasField("dim_value") and not each.dim_value for each in v.type.tensor_type.shape.dim)]
+    if empty:
+        what = "an input has no elements"
+        return [Problem(f"{what}: its shape is {_shown(v)}", "Give sizes of 1 or more", tensor=v.name) for v in empty]
     unknown = [value for value in inputs if any(not size.dim_value for size in value.type.tensor_type.shape.dim)]
     ranks = [value for value in inputs if not value.type.tensor_type.HasField("shape")]
     if not unknown and not ranks:
@@ -165,7 +188,7 @@ def _open_sizes(inputs: Sequence[Any]) -> list[Problem]:
 def _shown(value: Any) -> str:
     if not value.type.tensor_type.HasField("shape"):
         return "of unknown rank"
-    return f"[{', '.join(str(size.dim_value or size.dim_param or '?') for size in value.type.tensor_type.shape.dim)}]"
+    return f"[{', '.join(str(size.dim_value if size.HasField('dim_value') else size.dim_param or '?') for size in value.type.tensor_type.shape.dim)}]"
 
 
 def _expanded(onnx: Any, model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> Any:
@@ -174,7 +197,7 @@ def _expanded(onnx: Any, model: Any, path: str, claimed: frozenset[tuple[str, st
 
     try:
         model = inliner.inline_local_functions(model) if model.functions else model
-        used = {(node.domain, node.op_type) for node in model.graph.node}
+        used = {("" if node.domain in (*_OWN, HIDDEN) else node.domain, node.op_type) for node in model.graph.node}
         if used <= claimed:
             return model
         typed = inferred(model, path)  # bodies may depend on types

@@ -33,6 +33,8 @@ def combined(
     first, second = tensors
     shape = e.broadcast_shape(tensors)
     options = {"fused_activation_function": activation} if operator in _ACTIVE else {}
+    if goal is None and first.dtype is DType.U8:
+        raise Unsupported("elements of u8 without a scale are not supported", "Use float32, int32 or int8, or quantize")
     if goal is None and first.dtype in _WIDENED:
         wide = [e.add("CAST", [each], each.shape, DType.S32) for each in tensors]
         return e.add("CAST", [e.add(operator, wide, shape, DType.S32)], shape, first.dtype)

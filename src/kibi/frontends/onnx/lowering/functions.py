@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.frontends.onnx.draft import Quantization, Tensor
-from kibi.frontends.onnx.emitter import ELEMENTS, Emitter, Stored
+from kibi.frontends.onnx.emitter import ELEMENTS, Emitter
 from kibi.frontends.onnx.fusing import limits
 from kibi.frontends.onnx.graph import Node
 from kibi.frontends.onnx.lowering.entry import Lowering
@@ -245,11 +245,12 @@ def _cast(e: Emitter, node: Node) -> None:
 
 def _identity(e: Emitter, node: Node) -> None:
     if node.op == "Dropout":
-        if node.input(2) and np.any(e.graph.data(node.input(2))):
+        training = e.graph.data(node.input(2))
+        if node.input(2) and (training is None or training.any()):
             raise Unsupported("it drops elements at random, as in training", "Export the model for inference")
-        if any(node.outputs[1:]) and e.consumers.get(node.outputs[1]):
+        if any(name in e.consumers or name in e.graph.outputs for name in node.outputs[1:] if name):
             raise Unsupported("its mask is not supported", "Export the model for inference")
-    stored: Stored = e.stored(node.inputs[0])
+    stored = e.stored(node.inputs[0])
     e.give(node.outputs[0], stored.tensor, stored.order, stored.scramble)
 
 

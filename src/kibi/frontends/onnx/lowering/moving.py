@@ -252,6 +252,9 @@ def _space_to_depth(e: Emitter, node: Node) -> None:
     n, h, w, c = x.shape
     shape = (n, h // block, w // block, c * block**2)
     result = e.add("SPACE_TO_DEPTH", [x], shape, x.dtype, x.quantization, block_size=block)
+    if node.text("mode", "DCR") == "CRD":
+        places = np.arange(shape[3]).reshape(block * block, c).T.reshape(-1)
+        result = gathered(e, result, places, 3)
     e.give(node.outputs[0], result, channels_last(4))
 
 
@@ -288,7 +291,7 @@ MOVING: Mapping[str, Lowering] = {
     "Shape": Lowering(_folded, (), True, _FOLDED),
     "Size": Lowering(_folded, (), True, _FOLDED),
     "Slice": Lowering(_slice, ("SLICE", "STRIDED_SLICE", "REVERSE_V2"), True, "All but the data are constants."),
-    "SpaceToDepth": Lowering(_space_to_depth, ("SPACE_TO_DEPTH",), True),
+    "SpaceToDepth": Lowering(_space_to_depth, ("SPACE_TO_DEPTH", "GATHER"), True),
     "Split": Lowering(_split, ("SPLIT", "SPLIT_V"), True),
     "Squeeze": Lowering(_reshape, ("RESHAPE", "TRANSPOSE"), True),
     "Tile": Lowering(_tile, ("BROADCAST_TO", "RESHAPE"), True, "The repeats are constants."),

@@ -75,6 +75,7 @@ def _matrix(e: Emitter, node: Node, axis: int) -> Array:
     helper = onnx_library().helper
     before, after = e.shape(node.inputs[0])[axis], e.shape(node.outputs[0])[axis]
     options: dict[str, Any] = {k: v for k, v in node.attributes.items() if k not in ("axes", "keep_aspect_ratio_policy")}
+    options["extrapolation_value"] = 0.0
     scale, region = _scale(e, node, axis), _region(e, node, axis)
     feeds: dict[str, Array] = {"x": np.eye(before, dtype=np.float32)}
     feeds["roi"] = np.array([0, region[0], 1, region[1]] if region else [], np.float32)
