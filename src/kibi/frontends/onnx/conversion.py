@@ -70,7 +70,9 @@ def _converted(graph: OnnxGraph, path: str) -> Conversion:
             lowering = None if node.domain else LOWERINGS.get(node.op)
             if lowering is None:
                 raise Unsupported("it is not supported", "Replace it; docs/onnx-operators.md lists what is")  # noqa: TRY301 - one place collects
+            before = len(e.operations)
             lowering.convert(e, node)
+            _note_floats(e, node, before)
         except Unsupported as error:
             problems.append((node, error))
             _give_up(e, node)
@@ -118,6 +120,17 @@ def _meaning(e: Emitter, name: str) -> Quantization | None:
     except Unsupported:
         return None  # the node itself is reported
     return found.pop() if len(found) == 1 and not any(each.is_per_channel for each in found) else None
+
+
+def _note_floats(e: Emitter, node: Node, before: int) -> None:
+    """Notes a node whose integers became real numbers."""
+    is_told = any(_name(node) in names for names in e.notes.values())
+    if not is_told and any(operation.name == "DEQUANTIZE" for operation in e.operations[before:]):
+        e.note("computed as float32, because no integer kernel computes it with these types and scales", node)
+
+
+def _name(node: Node) -> str:
+    return node.name or node.outputs[0]
 
 
 def _give_up(e: Emitter, node: Node) -> None:

@@ -226,6 +226,9 @@ def _integer_product(op: str) -> _Rule:
             made.append(r.node("Cast", [node.input[place]], real, to=kinds[0]))
             zero_point = _input(node, place + 2)
             if zero_point and not r.is_dynamic(node.input[place]):
+                zero_point = _along(r, zero_point, node.input[place], op, place)
+                if not zero_point:
+                    return None
                 zero, moved = r.fresh(zero_point), r.fresh(real)
                 made.append(r.node("Cast", [zero_point], zero, to=kinds[0]))
                 made.append(r.node("Sub", [real, zero], moved))
@@ -239,6 +242,15 @@ def _integer_product(op: str) -> _Rule:
         return made
 
     return rule
+
+
+def _along(r: _Rewriter, zero_point: str, operand: str, op: str, place: int) -> str:
+    """The name of zero points in a shape that broadcasts: of the rows of the first operand, of filters; empty if unknown."""
+    data, weights = r.array(zero_point), r.array(operand)
+    if data is None or data.size == 1 or (op == "MatMul" and place == 1) or data.ndim > 1:
+        return zero_point
+    rank = 2 if op == "MatMul" else 0 if weights is None else weights.ndim
+    return r.constant(zero_point, data.reshape(-1, *[1] * (rank - 1))) if rank else ""
 
 
 def _unquantized(r: _Rewriter, node: Any) -> list[Any] | None:

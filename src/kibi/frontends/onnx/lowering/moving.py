@@ -261,13 +261,16 @@ def _space_to_depth(e: Emitter, node: Node) -> None:
 def _trilu(e: Emitter, node: Node) -> None:
     k = constant_of(e, node, 1, "diagonals")
     x = e.real(node.inputs[0])
-    if x.dtype is not DType.F32:
-        raise Unsupported(f"elements of {x.dtype} are not supported", "Use float32")
+    if x.dtype not in (DType.F32, DType.S32):
+        raise Unsupported(f"elements of {x.dtype} are not supported", "Use float32 or int32")
     rows, columns = x.shape[-2:]
     diagonal = 0 if k is None else int(k.reshape(-1)[0])
     ones = np.ones((rows, columns), np.bool_)
     mask = np.triu(ones, diagonal) if node.integer("upper", 1) else np.tril(ones, diagonal)
-    result = e.add("SELECT_V2", [e.constant(mask), x, e.real_number(0.0)], x.shape, DType.F32)
+    if x.dtype is DType.S32:
+        result = e.like("MUL", [x, e.constant(mask.astype(np.int32))])
+    else:
+        result = e.add("SELECT_V2", [e.constant(mask), x, e.real_number(0.0)], x.shape, DType.F32)
     e.give(node.outputs[0], result, plain_order(len(x.shape)))
 
 
@@ -296,7 +299,7 @@ MOVING: Mapping[str, Lowering] = {
     "Squeeze": Lowering(_reshape, ("RESHAPE", "TRANSPOSE"), True),
     "Tile": Lowering(_tile, ("BROADCAST_TO", "RESHAPE"), True, "The repeats are constants."),
     "Transpose": Lowering(_transpose, ("TRANSPOSE",), True),
-    "Trilu": Lowering(_trilu, ("SELECT_V2",)),
+    "Trilu": Lowering(_trilu, ("SELECT_V2", "MUL")),
     "Unsqueeze": Lowering(_reshape, ("RESHAPE", "TRANSPOSE"), True),
 }
 """By ONNX's name of the operator."""

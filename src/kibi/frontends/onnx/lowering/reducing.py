@@ -104,11 +104,9 @@ def _log_sum_exp(x: Real, reduce: Callable[[str, Real], Real]) -> Real:
 
 
 def _place(operator: str) -> Callable[[Emitter, Node], None]:
-    """ARG_MAX and ARG_MIN: the first of several is the place."""
+    """ARG_MAX and ARG_MIN: the first of several is the place, or in the other direction the last."""
 
     def convert(e: Emitter, node: Node) -> None:
-        if node.integer("select_last_index", 0):
-            raise Unsupported("the last of several equal elements is not supported", "Use select_last_index = 0")
         stored = e.unscrambled(e.stored(node.inputs[0]))
         axis = normal(node.integer("axis", 0), len(stored.order))
         x = stored.tensor
@@ -120,7 +118,12 @@ def _place(operator: str) -> Callable[[Emitter, Node], None]:
         place = stored.order.index(axis)
         shape = (*x.shape[:place], *x.shape[place + 1 :])
         constant = e.constant(np.array(place, np.int32))
+        is_last = bool(node.integer("select_last_index", 0))
+        x = e.like("REVERSE_V2", [x, e.numbers([place])]) if is_last else x
         found = e.add(operator, [x, constant], shape, DType.S32, output_type="INT32")
+        if is_last:
+            end = Tensor(shape, DType.S32, None, np.full(shape, x.shape[place] - 1, np.int32))
+            found = e.like("SUB", [end, found])
         kept = (*x.shape[:place], 1, *x.shape[place + 1 :])
         give_reduced(e, node, e.reshaped(found, kept), stored, (axis,))
 
@@ -130,8 +133,8 @@ def _place(operator: str) -> Callable[[Emitter, Node], None]:
 _REAL = "Elements are float32."
 _BOTH = "Elements are float32 or quantized."
 REDUCING: Mapping[str, Lowering] = {
-    "ArgMax": Lowering(_place("ARG_MAX"), ("ARG_MAX",), True, "The first of several places; the result is int32."),
-    "ArgMin": Lowering(_place("ARG_MIN"), ("ARG_MIN",), True, "The first of several places; the result is int32."),
+    "ArgMax": Lowering(_place("ARG_MAX"), ("ARG_MAX", "REVERSE_V2", "SUB"), True, "The result is int32."),
+    "ArgMin": Lowering(_place("ARG_MIN"), ("ARG_MIN", "REVERSE_V2", "SUB"), True, "The result is int32."),
     "ReduceL1": Lowering(_formula(lambda x, reduce: reduce("SUM", abs(x))), ("ABS", "SUM"), False, _REAL),
     "ReduceL2": Lowering(_formula(lambda x, reduce: reduce("SUM", x * x).sqrt()), ("MUL", "SUM", "SQRT"), False, _REAL),
     "ReduceLogSum": Lowering(_formula(lambda x, reduce: reduce("SUM", x).log()), ("SUM", "LOG"), False, _REAL),

@@ -1,7 +1,7 @@
 """Operators that slide windows: convolutions and pools, of one or two axes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from kibi.frontends.onnx.graph import Node
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.problems import Unsupported
 from kibi.frontends.onnx.real import Real
+from kibi.frontends.onnx.targets import are_integers, target
 from kibi.frontends.onnx.weights import layer, real_constant
 
 _LOWEST = float(np.finfo(np.float32).min)
@@ -163,8 +164,6 @@ def _filter(e: Emitter, name: str, *, is_depthwise: bool) -> Tensor:
     data = tensor.data[:, None]
     meant = tensor.quantization
     if meant is not None and meant.is_per_channel and is_depthwise:
-        from dataclasses import replace  # noqa: PLC0415
-
         meant = replace(meant, axis=3)
     return e.constant(data, meant)
 
@@ -238,8 +237,6 @@ def _transposed_filter(e: Emitter, name: str, groups: int, dilation: tuple[int, 
         part = data[columns].transpose(1, 2, 3, 0)
         made[rows, :: dilation[0], :: dilation[1], columns] = part
     if meant is not None and meant.is_per_channel:
-        from dataclasses import replace  # noqa: PLC0415
-
         meant = replace(meant, axis=0)
     return e.constant(made, meant)
 
@@ -346,11 +343,9 @@ def _global_max(e: Emitter, node: Node) -> None:
 
 
 def _reduced(e: Emitter, node: Node, operator: str) -> None:
-    from kibi.frontends.onnx.targets import are_integers, target  # noqa: PLC0415
-
     x = spatial(e, node.inputs[0])
     goal = target(e, node.outputs[0]) if operator == "MEAN" else x.quantization
-    if not are_integers([x], goal, (DType.S8,)):
+    if not are_integers([x], goal, (DType.S8, DType.S16) if operator == "MEAN" else (DType.S8,)):
         x, goal = e.dequantized(x), None
     shape = (x.shape[0], 1, 1, x.shape[3])
     tensor = e.add(operator, [x, e.numbers((1, 2))], shape, x.dtype, goal, keep_dims=True)
