@@ -30,7 +30,13 @@ _DEFAULT_TARGET = "cortex-m4"
 
 
 @bounded
-def load(path: str | os.PathLike[str], signature: str | None = None, *, decompress: bool = False) -> Graph:
+def load(
+    path: str | os.PathLike[str],
+    signature: str | None = None,
+    *,
+    decompress: bool = False,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Graph:
     """Reads a model file, verifies it, and returns its graph.
 
     Args:
@@ -40,6 +46,8 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
             first graph, which TFLM runs.
         decompress: True to decode all compressed weights ahead of time: more flash, and the fastest kernels. False: weights with
             codebooks stay as they are where kernels can decode them and that saves flash.
+        shapes: of inputs, by name and in its own order of axes, where an ONNX model leaves sizes open. The graph then has no
+            `path`: whoever compares it with TFLM converts the model first.
 
     Returns:
         The graph; `signatures` lists the entry points of the file.
@@ -52,10 +60,10 @@ def load(path: str | os.PathLike[str], signature: str | None = None, *, decompre
     from kibi.frontends.model_file import can_be_read_again  # noqa: PLC0415
     from kibi.passes.codebooks import with_saving_codebooks, without_codebooks  # noqa: PLC0415
 
-    graph = read(path, signature)
+    graph = read(path, signature, shapes)
     is_first = graph.signature is None or graph.signature.subgraph == 0
     # What is no regular file, such as a pipe, cannot be read again by those who compare with TFLM.
-    graph = replace(graph, path=Path(path) if is_first and can_be_read_again(path) else None)
+    graph = replace(graph, path=Path(path) if is_first and not shapes and can_be_read_again(path) else None)
     return without_codebooks(graph) if decompress else with_saving_codebooks(graph)
 
 

@@ -2,7 +2,7 @@
 
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 @bounded
-def convert(model: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> "NormalForm":
+def convert(
+    model: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> "NormalForm":
     """Converts a model of any kind that `kibi.load` reads to a `.tflite` file that TFLM reads, too.
 
     The file means what the model means, and nothing is quantized. A `.tflite` file that needs no change is copied.
@@ -23,9 +28,10 @@ def convert(model: str | os.PathLike[str], path: str | os.PathLike[str] | None =
     Args:
         model: the file, as for `kibi.load`.
         path: where to write; None: nowhere.
+        shapes: of inputs, by name and in its own order of axes, where an ONNX model leaves sizes open.
 
     Returns:
-        The contents of the file as `data`, and how many constants changed their form.
+        The contents of the file as `data`, how many constants changed their form, and `notes` of what else changed.
 
     Raises:
         ModelError: the file is missing, broken, or asks for what Kibi does not support; nothing is written then.
@@ -36,7 +42,7 @@ def convert(model: str | os.PathLike[str], path: str | os.PathLike[str] | None =
     from kibi.frontends.tflite import parse_tflite  # noqa: PLC0415
 
     place = None if path is None else check_path(path, "the path of the .tflite file")
-    found = read_model_file(model)
+    found = read_model_file(model, shapes)
     parse_tflite(found.data, Path(model).name)
     if place is not None:
         write_file(place, found.data)

@@ -59,7 +59,9 @@ class OnnxBuilder:
         self.nodes.append(helper.make_node(op, list(inputs), names, domain=domain, name=names[0], **attributes))
         return names[0] if count == 1 else names
 
-    def model(self, *outputs: str, opset: int = OPSET, kind: int = TensorProto.FLOAT, domains: Sequence[str] = ()) -> Any:
+    def model(
+        self, *outputs: str, opset: int = OPSET, kind: int = TensorProto.FLOAT, domains: Sequence[str] = ()
+    ) -> Any:
         """The `ModelProto`."""
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         results = [onnx.ValueInfoProto(name=name) for name in outputs]
@@ -219,7 +221,9 @@ def attention_network(c: Choices) -> OnnxCase:
         parts.append(b.node("Transpose", y, perm=perm))
     scores = b.node("Mul", b.node("MatMul", parts[0], parts[1]), b.constant(np.array(depth**-0.5, np.float32)))
     mixed = b.node("MatMul", b.node("Softmax", scores, axis=-1), parts[2])
-    flat = b.node("Reshape", b.node("Transpose", mixed, perm=(0, 2, 1, 3)), b.constant(np.array([1, tokens, width], np.int64)))
+    flat = b.node(
+        "Reshape", b.node("Transpose", mixed, perm=(0, 2, 1, 3)), b.constant(np.array([1, tokens, width], np.int64))
+    )
     x = b.node("Add", x, b.node("MatMul", flat, b.weights(width, width)))
     y = b.node("Gelu", b.node("MatMul", x, b.weights(width, 2 * width)), approximate=c.one_of(("none", "tanh")))
     return OnnxCase(b.model(str(b.node("Add", x, b.node("MatMul", y, b.weights(2 * width, width))))), {"x": inputs})
@@ -275,7 +279,9 @@ def quantized(case: OnnxCase, scheme: Scheme) -> OnnxCase:
         b.nodes.append(clone)
         output = node.output[0]
         followers = [each for each in graph.node if output in each.input]
-        is_fused = len(followers) == 1 and followers[0].op_type in ("Relu", "Clip") and node.op_type in (*_LAYERS, "Add")
+        is_fused = (
+            len(followers) == 1 and followers[0].op_type in ("Relu", "Clip") and node.op_type in (*_LAYERS, "Add")
+        )
         real[output] = output if is_fused else _pair(b, output, _range(found[output], scheme))
     return OnnxCase(b.model(real[graph.output[0].name]), case.inputs)
 

@@ -24,6 +24,7 @@ class Kind(Enum):
     C_SOURCE = auto()
     ZIP = auto()
     HDF5 = auto()
+    ONNX = auto()
 
 
 def kind_of(head: bytes, name: str) -> Kind | None:
@@ -40,6 +41,8 @@ def kind_of(head: bytes, name: str) -> Kind | None:
         return Kind.ZIP
     if head.startswith(_HDF5):
         return Kind.HDF5
+    if _is_onnx(head, name):
+        return Kind.ONNX
     is_named = PurePath(name).suffix.lower() in C_SOURCE
     return Kind.C_SOURCE if head and _is_text(head) and (is_named or _has_array(head)) else None
 
@@ -81,8 +84,6 @@ def describe(data: bytes, name: str) -> Problem:
     head = data[:_HEAD_BYTES]
     if not head:
         return Problem("the file is empty", "Export the model again, or download it again")
-    if _is_onnx(head, name):
-        return Problem("it is an ONNX model; ONNX is not supported yet", _CONVERT + ", for instance with onnx2tf")
     if head.startswith(b"\x08\x01\x12"):
         return Problem("it is the graph of a TensorFlow SavedModel", "Give the folder that it is in")
     if head[4:7] == b"TFL":

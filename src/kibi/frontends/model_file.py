@@ -1,10 +1,11 @@
 """The model in a file of any kind that Kibi reads, as the bytes of a `.tflite` file."""
 
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from kibi.errors import ModelError
+from kibi.errors import ModelError, Problem
 from kibi.frontends.containers import ContainerError, arrays, chosen, members
 from kibi.frontends.exporters import exported, exporter_of, is_saved_model
 from kibi.frontends.formats import Kind, describe, kind_of
@@ -21,27 +22,43 @@ def read_model(path: str | os.PathLike[str]) -> bytes:
     return read_model_file(path).data
 
 
-def read_model_file(path: str | os.PathLike[str]) -> NormalForm:
+def read_model_file(path: str | os.PathLike[str], shapes: Mapping[str, Sequence[int]] | None = None) -> NormalForm:
     """The model in a file, in the form that TFLM reads.
 
     Args:
         path: a `.tflite` file, C source with its bytes as an array, or a zip archive with one of them. Where there are several
             models, the name of one follows after a slash: `models.zip/folder/model.tflite`, `models.h/array`. A Keras model or
-            the folder of a SavedModel, where TensorFlow is installed; a program of torch.export, where PyTorch is.
+            the folder of a SavedModel, where TensorFlow is installed; a program of torch.export, where PyTorch is; an ONNX model,
+            where the library `onnx` is.
+        shapes: of inputs by name, where an ONNX model leaves sizes open, in its order of axes.
 
     Raises:
-        ModelError: the file cannot be read, is of no kind that Kibi reads, or has no model, or several.
-        ToolchainError: the framework that converts it is not installed.
+        ModelError: the file cannot be read, is of no kind that Kibi reads, or has no model, or several; or shapes are given for
+            a model that is no ONNX model.
+        ToolchainError: the framework or library that converts it is not installed.
     """
     place, name = divided(path)
     data = b"" if is_saved_model(place) else read_source(place)
     exporter = exporter_of(place, data)
     if exporter is not None and not name:
         data = exported(exporter, place)
+    if kind_of(data, os.fspath(place)) is Kind.ONNX and not name:
+        return _of_onnx(data, os.fspath(place), shapes or {})
+    if shapes:
+        what = "shapes of inputs are given, and it is no ONNX model"
+        raise ModelError(os.fspath(path), [Problem(what, "Leave them out; other formats hold the shapes themselves")])
     try:
         return normal_form(_inside(data, name, os.fspath(place)))
     except ContainerError as error:
         raise ModelError(os.fspath(path), [error.problem]) from error
+
+
+def _of_onnx(data: bytes, path: str, shapes: Mapping[str, Sequence[int]]) -> NormalForm:
+    """An ONNX model as a `.tflite` file, and what its user may want to know."""
+    from kibi.frontends.onnx import convert  # noqa: PLC0415 - it takes a while to import
+
+    found = convert(data, path, shapes)
+    return NormalForm(found.data, notes=found.lines())
 
 
 def divided(path: str | os.PathLike[str]) -> tuple[Path, str]:

@@ -18,6 +18,7 @@ from kibi.frontends.onnx.lowering.registry import LOWERINGS
 from kibi.frontends.onnx.problems import Unsupported, grouped
 from kibi.frontends.onnx.targets import meant
 
+_SHOWN = 3
 _NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
@@ -36,6 +37,18 @@ class Conversion:
     data: bytes = field(repr=False)
     orders: Mapping[str, tuple[int, ...]]
     notes: Mapping[str, tuple[str, ...]]
+
+    def lines(self) -> tuple[str, ...]:
+        """What users may want to know, a sentence each, without full stops."""
+        stored = [
+            f"{name!r} is stored channels last: its axes are ONNX's {list(order)}"
+            for name, order in self.orders.items()
+        ]
+        told = [
+            f"{len(names)} x {text}: {', '.join(names[:_SHOWN])}{' …' * (len(names) > _SHOWN)}"
+            for text, names in self.notes.items()
+        ]
+        return (*stored, *told)
 
 
 def convert(data: bytes, path: str, shapes: Mapping[str, Sequence[int]] = _NO_SHAPES) -> Conversion:
@@ -145,7 +158,9 @@ def _output(e: Emitter, name: str) -> Stored:
     """An output: real numbers if the file says so, with its axes in ONNX's order, or channels last."""
     stored = e.unscrambled(e.stored(name))
     rank = len(stored.order)
-    if stored.order not in (plain_order(rank), channels_last(rank)) or (rank not in (3, 4) and stored.tensor.data is None):
+    if stored.order not in (plain_order(rank), channels_last(rank)) or (
+        rank not in (3, 4) and stored.tensor.data is None
+    ):
         stored = Stored(e.reordered(stored, plain_order(rank)), plain_order(rank))
     if e.graph.values[name].kind in ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE"):
         stored = Stored(e.dequantized(stored.tensor), stored.order)

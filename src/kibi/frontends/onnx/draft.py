@@ -9,8 +9,6 @@ from kibi.dtypes import Array, DType
 from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 
 
-
-
 @dataclass(frozen=True, slots=True)
 class Quantization:
     """What the stored integers mean: `(integer - zero_point) * scale`.
@@ -127,7 +125,9 @@ class _Writer:
             inputs = [-1 if tensor is None else self._place(tensor) for tensor in operation.inputs]
             outputs = [self._place(tensor) for tensor in operation.outputs]
             self._builder.operator(operation.name, inputs, outputs, operation.attributes)
-        return self._builder.finish([self._place(tensor) for tensor in draft.outputs], description="made by Kibi from ONNX")
+        return self._builder.finish(
+            [self._place(tensor) for tensor in draft.outputs], description="made by Kibi from ONNX"
+        )
 
     def _place(self, tensor: Tensor) -> int:
         if tensor not in self._places:

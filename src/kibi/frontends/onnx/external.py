@@ -83,7 +83,9 @@ def _path(location: str, folder: Path | None) -> Path:
     parts = PurePosixPath(location)
     is_foreign = parts.is_absolute() or PureWindowsPath(location).is_absolute() or PureWindowsPath(location).drive
     if not location or "\0" in location or is_foreign or ".." in parts.parts or ".." in PureWindowsPath(location).parts:
-        raise _ExternalError(f"external data {location!r} would be outside of the model's folder, where nothing is read")
+        raise _ExternalError(
+            f"external data {location!r} would be outside of the model's folder, where nothing is read"
+        )
     path = folder / parts
     if not path.resolve().is_relative_to(folder.resolve()):
         raise _ExternalError(f"external data {location!r} lead outside of the model's folder, where nothing is read")
@@ -97,5 +99,7 @@ def _number(entries: dict[str, str], key: str, location: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 12):
-        raise _ExternalError(f"external data {location!r} have {key} {text!r}, which is no number of bytes", "Export again")
+        raise _ExternalError(
+            f"external data {location!r} have {key} {text!r}, which is no number of bytes", "Export again"
+        )
     return int(text)

@@ -16,7 +16,9 @@ from kibi.frontends.onnx.rewriting import HIDDEN
 
 _MOST_ELEMENTS = 1 << 26
 _MOST_ROUNDS = 16
-_RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"))
+_RANDOM = frozenset(
+    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+)
 # The reader looks through them to the integers that are stored.
 _KEPT = frozenset(("DequantizeLinear",))
 _MOVES = frozenset(("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten"))
@@ -56,10 +58,7 @@ class _Folding:
 
     def apply(self) -> None:
         graph = self._model.graph
-        kept = []
-        for node in _inlined(graph, self._truth):
-            if not self._folds(node):
-                kept.append(node)
+        kept = [node for node in _inlined(graph, self._truth) if not self._folds(node)]
         del graph.node[:]
         graph.node.extend(kept)
         used = {name for node in kept for name in node.input} | {output.name for output in graph.output}
@@ -87,7 +86,11 @@ class _Folding:
             results = self._of_shape(node)
             if results is not None:
                 return self._keep(node, results)
-        if node.op_type in _RANDOM or node.domain not in ("", "ai.onnx") or any(a.HasField("g") for a in node.attribute):
+        if (
+            node.op_type in _RANDOM
+            or node.domain not in ("", "ai.onnx")
+            or any(a.HasField("g") for a in node.attribute)
+        ):
             return False
         if not self._is_bounded(node):
             return False
@@ -146,7 +149,9 @@ class _Folding:
             if array.dtype.kind in "OUS":
                 return False
             self._arrays[name] = array
-            self._constants[name] = self._onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+            self._constants[name] = self._onnx.numpy_helper.from_array(
+                np.ascontiguousarray(array).reshape(array.shape), name
+            )
             self._shapes[name] = array.shape
         return True
 
@@ -154,12 +159,20 @@ class _Folding:
 def _shapes(graph: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yields the names and shapes of values that are completely known."""
     for value in (*graph.value_info, *graph.output, *graph.input):
-        kind = value.type.tensor_type
-        if value.type.HasField("tensor_type") and kind.HasField("shape"):
-            if all(size.HasField("dim_value") for size in kind.shape.dim):
-                yield value.name, tuple(size.dim_value for size in kind.shape.dim)
+        shape = _shape(value)
+        if shape is not None:
+            yield value.name, shape
     for tensor in graph.initializer:
         yield tensor.name, tuple(tensor.dims)
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of a value, if it is a tensor whose shape is completely known."""
+    kind = value.type.tensor_type
+    if not value.type.HasField("tensor_type") or not kind.HasField("shape"):
+        return None
+    sizes = kind.shape.dim
+    return tuple(size.dim_value for size in sizes) if all(size.HasField("dim_value") for size in sizes) else None
 
 
 def _inlined(graph: Any, truth: Any) -> Iterator[Any]:
@@ -194,22 +207,24 @@ def _frozen(model: Any, path: str) -> OnnxGraph:
     kinds = onnx.TensorProto.DataType
     values: dict[str, Value] = {}
     for each in (*model.graph.input, *model.graph.value_info, *model.graph.output):
-        kind = each.type.tensor_type
-        if each.type.HasField("tensor_type") and all(size.HasField("dim_value") for size in kind.shape.dim):
-            if kind.HasField("shape"):
-                shape = tuple(size.dim_value for size in kind.shape.dim)
-                values[each.name] = Value(each.name, shape, kinds.Name(kind.elem_type))
+        shape = _shape(each)
+        if shape is not None:
+            values[each.name] = Value(each.name, shape, kinds.Name(each.type.tensor_type.elem_type))
     for tensor in model.graph.initializer:
         try:
             data = onnx.numpy_helper.to_array(tensor)
         except (ValueError, TypeError) as error:
             what = f"a constant is damaged: {error}"
             raise ModelError(path, [Problem(what, "Export the model again", tensor=tensor.name)]) from error
-        values[tensor.name] = Value(tensor.name, tuple(data.shape), kinds.Name(tensor.data_type), data, is_constant=True)
+        values[tensor.name] = Value(
+            tensor.name, tuple(data.shape), kinds.Name(tensor.data_type), data, is_constant=True
+        )
     nodes = tuple(_node(node) for node in model.graph.node)
     unknown = [(node, name) for node in nodes for name in node.outputs if name and name not in values]
     for node in nodes:
-        if node.op == "DequantizeLinear" and all(name in values and values[name].is_constant for name in node.inputs if name):
+        if node.op == "DequantizeLinear" and all(
+            name in values and values[name].is_constant for name in node.inputs if name
+        ):
             values[node.outputs[0]] = replace(values[node.outputs[0]], is_constant=True)
     graph = OnnxGraph(
         nodes,

@@ -119,7 +119,9 @@ def _padding(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
     if before.op != "Pad" or node.op != "Conv" or before.domain or node.domain or before.outputs[0] != node.inputs[0]:
         return None
     pads, value = graph.data(before.input(1)), graph.data(before.input(2))
-    is_zero = (not before.input(2) or (value is not None and not value.any())) and before.text("mode", "constant") == "constant"
+    is_zero = (not before.input(2) or (value is not None and not value.any())) and before.text(
+        "mode", "constant"
+    ) == "constant"
     if pads is None or before.input(3) or not is_zero or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         return None
     rank = len(pads) // 2
@@ -173,10 +175,14 @@ def _bias(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
 
 def _swish(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
     """`x * HardSigmoid(x)` as HardSwish."""
-    if before.op != "HardSigmoid" or node.op != "Mul" or sorted(node.inputs) != sorted((*before.inputs, *before.outputs)):
+    if (
+        before.op != "HardSigmoid"
+        or node.op != "Mul"
+        or sorted(node.inputs) != sorted((*before.inputs, *before.outputs))
+    ):
         return None
     alpha, beta = before.real("alpha", 0.2), before.real("beta", 0.5)
-    if abs(alpha - 1 / 6) > 1e-6 or beta != 0.5 or graph.values[before.inputs[0]].kind not in _FLOATS:  # noqa: RUF069 - exact in the file
+    if abs(alpha - 1 / 6) > 1e-6 or beta != 0.5 or graph.values[before.inputs[0]].kind not in _FLOATS:
         return None
     return _Joined(Node("HardSwish", "", before.inputs, node.outputs, {}, node.name))
 

@@ -43,7 +43,7 @@ def loaded(data: bytes, path: str, shapes: Mapping[str, Sequence[int]], claimed:
     model = _modern(onnx, model, path)
     if problems := _fix_shapes(model.graph, shapes):
         raise ModelError(path, problems)
-    return _expanded(onnx, rewritten(model), path, claimed)
+    return _expanded(rewritten(model), path, claimed)
 
 
 def inferred(model: Any, path: str) -> Any:
@@ -62,14 +62,18 @@ def inferred(model: Any, path: str) -> Any:
         while added := _same_shapes(result.graph):
             result.graph.value_info.extend(added)
             result = onnx.shape_inference.infer_shapes(result, strict_mode=True, data_prop=True)
-        return result
     except (onnx.shape_inference.InferenceError, ValueError) as error:
         raise ModelError(path, [Problem(f"shapes or types do not fit: {_first_line(error)}", _AGAIN)]) from error
+    return result
 
 
 def _same_shapes(graph: Any) -> list[Any]:
     """The types of outputs that have that of an input, where the library does not know it."""
-    known = {each.name: each for each in (*graph.input, *graph.value_info, *graph.output) if each.type.tensor_type.HasField("shape")}
+    known = {
+        each.name: each
+        for each in (*graph.input, *graph.value_info, *graph.output)
+        if each.type.tensor_type.HasField("shape")
+    }
     added = []
     for node in graph.node:
         if node.op_type in SAME_SHAPE and node.output[0] not in known and node.input[0] in known:
@@ -96,11 +100,15 @@ def _parsed(onnx: Any, data: bytes, path: str) -> Any:
 def _versions(onnx: Any, model: Any) -> list[Problem]:
     update = "Update the library (pip install --upgrade onnx), or export the model for an older version"
     if model.ir_version > onnx.IR_VERSION:
-        return [Problem(f"its format has version {model.ir_version}; the library knows up to {onnx.IR_VERSION}", update)]
+        return [
+            Problem(f"its format has version {model.ir_version}; the library knows up to {onnx.IR_VERSION}", update)
+        ]
     newest = onnx.defs.onnx_opset_version()
     versions = [each.version for each in model.opset_import if each.domain in _OWN]
     if versions and max(versions) > newest:
-        return [Problem(f"its operators have version (opset) {max(versions)}; the library knows up to {newest}", update)]
+        return [
+            Problem(f"its operators have version (opset) {max(versions)}; the library knows up to {newest}", update)
+        ]
     if versions and min(versions) < 1:
         return [Problem(f"its operators have version (opset) {min(versions)}, which does not exist", _AGAIN)]
     return []
@@ -136,7 +144,9 @@ def _fix_shapes(graph: Any, shapes: Mapping[str, Sequence[int]]) -> list[Problem
     known: dict[str, int] = {}
     for value in inputs:
         if not value.type.HasField("tensor_type"):
-            problems.append(Problem("an input is no tensor, which is not supported", "Export with tensors", tensor=value.name))
+            problems.append(
+                Problem("an input is no tensor, which is not supported", "Export with tensors", tensor=value.name)
+            )
         elif value.name in shapes:
             problems += _fix_one(value, tuple(shapes[value.name]), known)
     if problems:
@@ -169,7 +179,11 @@ def _fix_one(value: Any, wanted: tuple[int, ...], known: dict[str, int]) -> list
 
 def _open_sizes(inputs: Sequence[Any]) -> list[Problem]:
     """All open sizes as one problem."""
-    empty = [v for v in inputs if any(each.HasField("dim_value") and not each.dim_value for each in v.type.tensor_type.shape.dim)]
+    empty = [
+        v
+        for v in inputs
+        if any(each.HasField("dim_value") and not each.dim_value for each in v.type.tensor_type.shape.dim)
+    ]
     if empty:
         what = "an input has no elements"
         return [Problem(f"{what}: its shape is {_shown(v)}", "Give sizes of 1 or more", tensor=v.name) for v in empty]
@@ -182,16 +196,23 @@ def _open_sizes(inputs: Sequence[Any]) -> list[Problem]:
         f"--shape {value.name}={','.join(str(size.dim_value or 1) for size in value.type.tensor_type.shape.dim)}"
         for value in unknown + ranks
     )
-    return [Problem(f"sizes of inputs are open: {shown}", f"Say how large they are, for instance with {options}")]
+    return [
+        Problem(
+            f"sizes of inputs are open: {shown}",
+            f"Say how large they are, for instance: kibi convert MODEL -o FILE {options}",
+        )
+    ]
 
 
 def _shown(value: Any) -> str:
-    if not value.type.tensor_type.HasField("shape"):
+    kind = value.type.tensor_type
+    if not kind.HasField("shape"):
         return "of unknown rank"
-    return f"[{', '.join(str(size.dim_value if size.HasField('dim_value') else size.dim_param or '?') for size in value.type.tensor_type.shape.dim)}]"
+    sizes = (size.dim_value if size.HasField("dim_value") else size.dim_param or "?" for size in kind.shape.dim)
+    return f"[{', '.join(map(str, sizes))}]"
 
 
-def _expanded(onnx: Any, model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> Any:
+def _expanded(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> Any:
     """The model with the bodies of its own functions, and of ONNX's functions that are not converted as they are."""
     from onnx import inliner  # noqa: PLC0415 - an extra: imported where it is used
 

@@ -95,10 +95,21 @@ class Real:
         """A reduction over axes of the tensor."""
         kept = [1 if axis in axes else size for axis, size in enumerate(self.tensor.shape)]
         shape = kept if keep else [size for axis, size in enumerate(self.tensor.shape) if axis not in axes]
-        return Real(
-            self.e, self.e.add(operator, [self.tensor, self.e.numbers(axes)], shape, DType.F32, keep_dims=keep)
-        )
+        return Real(self.e, self.e.add(operator, [self.tensor, self.e.numbers(axes)], shape, DType.F32, keep_dims=keep))
 
     def constant(self, values: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]") -> "Real":
         """A constant beside it."""
         return Real(self.e, self.e.constant(values.astype(np.float32)))
+
+    def magnitude_power(self, power: int) -> "Real":
+        """Its magnitude to a power of 1 or more."""
+        if power == 1:
+            return abs(self)
+        result = self * self if power % 2 == 0 else abs(self) * self * self
+        for _ in range((power - 1) // 2 - (power % 2)):
+            result = result * self * self
+        return result
+
+    def root(self, power: int) -> "Real":
+        """The root of what is not negative."""
+        return self if power == 1 else self.sqrt() if power == 2 else (self.log() * (1 / power)).exp()

@@ -41,7 +41,7 @@ class _Rewriter:
         self._arrays = {each.name: each for each in model.graph.initializer}
         for node in model.graph.node:
             if node.op_type == "Constant":
-                self._arrays |= {node.output[0]: each.t for each in node.attribute if each.name == "value"}
+                self._arrays.update((node.output[0], each.t) for each in node.attribute if each.name == "value")
         self._names = {name for node in model.graph.node for name in (*node.input, *node.output)} | set(self._arrays)
         self._dynamic = frozenset(_dynamic(model.graph))
         self.constants: list[Any] = []
@@ -257,7 +257,10 @@ def _unquantized(r: _Rewriter, node: Any) -> list[Any] | None:
     """DynamicQuantizeLinear: the numbers stay real, with scale 1 and zero point 0."""
     if not r.is_dynamic(node.output[0]):
         return None
-    scale, zero_point = r.constant(node.output[1], np.array(1, np.float32)), r.constant(node.output[2], np.array(0, np.uint8))
+    scale, zero_point = (
+        r.constant(node.output[1], np.array(1, np.float32)),
+        r.constant(node.output[2], np.array(0, np.uint8)),
+    )
     pairs = zip((node.input[0], scale, zero_point), node.output, strict=True)
     return [r.node("Identity", [source], output) for source, output in pairs]
 

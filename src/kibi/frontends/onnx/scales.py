@@ -38,10 +38,14 @@ def quantization(kind: str, scale: Array, zero_point: Array | None, axis: int) -
     if kind not in _STORED:
         raise Unsupported(f"quantized elements of type {kind} are not supported", "Use int8, uint8, int16 or int4")
     if scale.ndim > 1 and scale.size > 1:
-        raise Unsupported("scales of blocks are supported for constants alone", "Use one scale, or one for each channel")
+        raise Unsupported(
+            "scales of blocks are supported for constants alone", "Use one scale, or one for each channel"
+        )
     dtype, shift = _STORED[kind]
     scales = tuple(float(each) for each in np.asarray(scale, np.float32).reshape(-1))
-    zeros = np.zeros(len(scales), np.int64) if zero_point is None else np.asarray(zero_point).astype(np.int64).reshape(-1)
+    zeros = (
+        np.zeros(len(scales), np.int64) if zero_point is None else np.asarray(zero_point).astype(np.int64).reshape(-1)
+    )
     return Quantization(dtype, scales, tuple(int(each) - shift for each in zeros), axis if len(scales) > 1 else 0)
 
 

@@ -34,7 +34,9 @@ def meant(e: Emitter, node: Node, kind: str) -> Quantization:
     """
     scale, zero_point = e.graph.data(node.inputs[1]), e.graph.data(node.input(2))
     if scale is None or (node.input(2) and zero_point is None):
-        raise Unsupported("its scale or zero point is computed by the model", "Quantize with fixed scales (static quantization)")
+        raise Unsupported(
+            "its scale or zero point is computed by the model", "Quantize with fixed scales (static quantization)"
+        )
     rank = len(e.shape(node.inputs[0]))
     axis = node.integer("axis", 1)
     return quantization(kind, scale, zero_point, axis + rank if axis < 0 else axis)
@@ -96,7 +98,9 @@ def requantized(e: Emitter, tensor: Tensor, goal: Quantization) -> Tensor:
     return e.add("QUANTIZE", [tensor], tensor.shape, goal.dtype, goal)
 
 
-def quantized_constant(e: Emitter, data: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]", goal: Quantization) -> Tensor:
+def quantized_constant(
+    e: Emitter, data: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]", goal: Quantization
+) -> Tensor:
     """A constant whose integers are the nearest to real numbers."""
     low, high = goal.dtype.limits
     integers = np.rint(data.astype(np.float64) / goal.scale) + goal.zero_point

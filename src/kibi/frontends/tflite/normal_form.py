@@ -46,17 +46,19 @@ class NormalForm:
         inlined: how many buffers were stored after the flatbuffer.
         float16: how many constants were float16.
         hybrid: how many constants of hybrid operators became float32.
+        notes: what else users may want to know, a sentence each, without full stops.
     """
 
     data: bytes = field(repr=False)
     inlined: int = 0
     float16: int = 0
     hybrid: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def is_changed(self) -> bool:
         """True if these are other bytes than those that were given."""
-        return bool(self.inlined or self.float16 or self.hybrid)
+        return bool(self.inlined or self.float16 or self.hybrid or self.notes)
 
 
 def normal_form(data: bytes) -> NormalForm:

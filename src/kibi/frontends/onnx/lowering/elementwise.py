@@ -141,9 +141,9 @@ def _integer_power(e: Emitter, x: Tensor, power: int) -> Tensor:
 
 
 def _real_power(x: Real, power: float) -> Real:
-    if power == 0.5:  # noqa: RUF069 - what the file says
+    if power == 0.5:
         return x.sqrt()
-    if power == -0.5:  # noqa: RUF069 - as above
+    if power == -0.5:
         return x.rsqrt()
     return x * 0.0 + 1.0 if power == 0 else (x.log() * power).exp()
 
@@ -232,7 +232,9 @@ ELEMENTWISE: Mapping[str, Lowering] = {
     ),
     "Sub": Lowering(_arithmetic("SUB"), ("SUB",), True, _WRAPPING),
     "Sum": Lowering(_arithmetic("ADD"), ("ADD",), True),
-    "Where": Lowering(_where, ("SELECT_V2", "LOGICAL_NOT", "LOGICAL_AND", "LOGICAL_OR", "CAST", "SUB", "MUL", "ADD"), True),
+    "Where": Lowering(
+        _where, ("SELECT_V2", "LOGICAL_NOT", "LOGICAL_AND", "LOGICAL_OR", "CAST", "SUB", "MUL", "ADD"), True
+    ),
     "Xor": Lowering(_xor, ("NOT_EQUAL",)),
 }
 """By ONNX's name of the operator."""

@@ -288,7 +288,8 @@ FUNCTIONS: Mapping[str, Lowering] = {
     "LeakyRelu": Lowering(_leaky_relu, ("LEAKY_RELU",), True),
     "Log": Lowering(_plain("LOG"), ("LOG",), False, _REAL),
     "Mish": Lowering(
-        _formula(lambda x, _: x * _softplus(x).each("TANH")), ("MAXIMUM", "ABS", "NEG", "EXP", "ADD", "LOG", "TANH", "MUL")
+        _formula(lambda x, _: x * _softplus(x).each("TANH")),
+        ("MAXIMUM", "ABS", "NEG", "EXP", "ADD", "LOG", "TANH", "MUL"),
     ),
     "Neg": Lowering(_signed(_negative, "NEG"), ("NEG", "SUB")),
     "Not": Lowering(_not, ("LOGICAL_NOT",)),

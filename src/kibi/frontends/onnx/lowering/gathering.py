@@ -37,7 +37,9 @@ def _gather(e: Emitter, node: Node) -> None:
             e.give(result, x, stored.order)
             return
         kept = [each for each in stored.order if each != axis]
-        e.give(result, e.reshaped(x, (*x.shape[:place], *x.shape[place + 1 :])), tuple(sorted(kept).index(i) for i in kept))
+        e.give(
+            result, e.reshaped(x, (*x.shape[:place], *x.shape[place + 1 :])), tuple(sorted(kept).index(i) for i in kept)
+        )
         return
     x = e.tensor(node.inputs[0])
     if x.data is not None and x.quantization is not None and x.quantization.is_per_channel:
@@ -85,7 +87,11 @@ def _gather_elements(e: Emitter, node: Node) -> None:
     axis = normal(node.integer("axis", 0), len(shape))
     strides = [math.prod(x.shape[i + 1 :]) for i in range(len(x.shape))]
     base = sum(
-        (np.arange(size).reshape([-1 if i == j else 1 for j in range(len(shape))]) * strides[i] for i, size in enumerate(shape) if i != axis),
+        (
+            np.arange(size).reshape([-1 if i == j else 1 for j in range(len(shape))]) * strides[i]
+            for i, size in enumerate(shape)
+            if i != axis
+        ),
         np.zeros(shape, np.int64),
     )
     places = _indices(e, node.inputs[1], x.shape[axis])
@@ -180,7 +186,9 @@ GATHERING: Mapping[str, Lowering] = {
     "CumSum": Lowering(_cumulative, ("CUMSUM",), False, "Elements are float32; the axis is constant."),
     "Gather": Lowering(_gather, ("GATHER", "SLICE", "STRIDED_SLICE", "REVERSE_V2", "FLOOR_MOD"), True, _ELEMENTS),
     "GatherElements": Lowering(_gather_elements, ("GATHER", "MUL", "ADD", "FLOOR_MOD"), True, _ELEMENTS),
-    "GatherND": Lowering(_gather_nd, ("GATHER_ND", "FLOOR_MOD"), True, "Elements are float32 or int8; without batch axes."),
+    "GatherND": Lowering(
+        _gather_nd, ("GATHER_ND", "FLOOR_MOD"), True, "Elements are float32 or int8; without batch axes."
+    ),
     "OneHot": Lowering(
         _one_hot, ("ADD", "EQUAL", "LOGICAL_OR", "SELECT_V2", "CAST", "MUL"), False, "Depth and values are constants."
     ),

@@ -29,7 +29,9 @@ def _gemm(e: Emitter, node: Node) -> None:
     turned = node.integer("transB", 0)
     columns = e.shape(second)[0 if turned else 1]
     bias = real_constant(e, third) if third else None
-    is_vector = not third or (bias is not None and bias.size == bias.shape[-1:][0] if bias is not None and bias.ndim else True)
+    is_vector = not third or (
+        bias is not None and bias.size == bias.shape[-1:][0] if bias is not None and bias.ndim else True
+    )
     is_constant_bias = not third or bias is not None
     if e.graph.values[second].is_constant and is_vector and is_constant_bias and not node.integer("transA", 0):
         weights = e.tensor(second, (0, 1) if turned else (1, 0))
@@ -80,7 +82,9 @@ def _dense(e: Emitter, node: Node, source: str, weights: Tensor, bias: Array | N
         keep_num_dims=keeps and len(x.shape) > 1,
     )
     if parts.input.shape[-1] != depth:
-        raise Unsupported(f"its input has {parts.input.shape[-1]} elements, its weights {depth}", "Export the model again")
+        raise Unsupported(
+            f"its input has {parts.input.shape[-1]} elements, its weights {depth}", "Export the model again"
+        )
     e.give(node.outputs[0], e.reshaped(tensor, shape), order)
 
 

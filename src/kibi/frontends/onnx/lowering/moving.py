@@ -146,7 +146,9 @@ def _pad(e: Emitter, node: Node) -> None:
     if not any(any(pair) for pair in along):
         result = x
     elif mode == "constant":
-        result = _filled(e, x, along, constant_of(e, node, 2, "values") if node.input(2) in e.graph.values else None, node)
+        result = _filled(
+            e, x, along, constant_of(e, node, 2, "values") if node.input(2) in e.graph.values else None, node
+        )
     else:
         result = _repeated(e, x, along, mode)
     e.give(node.outputs[0], result, stored.order)
@@ -288,7 +290,9 @@ MOVING: Mapping[str, Lowering] = {
     "Expand": Lowering(_expand, ("BROADCAST_TO", "RESHAPE"), True, "The shape is constant."),
     "EyeLike": Lowering(_folded, (), False, _FOLDED),
     "Flatten": Lowering(_reshape, ("RESHAPE", "TRANSPOSE"), True),
-    "Pad": Lowering(_pad, ("PAD", "PADV2", "MIRROR_PAD", "GATHER", "SLICE"), True, "Paddings and the value are constants."),
+    "Pad": Lowering(
+        _pad, ("PAD", "PADV2", "MIRROR_PAD", "GATHER", "SLICE"), True, "Paddings and the value are constants."
+    ),
     "Range": Lowering(_folded, (), False, _FOLDED),
     "Reshape": Lowering(_reshape, ("RESHAPE", "TRANSPOSE"), True, "The shape is known when the file is read."),
     "Shape": Lowering(_folded, (), True, _FOLDED),

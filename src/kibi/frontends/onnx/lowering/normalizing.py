@@ -188,13 +188,17 @@ def _local_response(e: Emitter, node: Node) -> None:
 
 _PARAMETERS = "Its parameters are constants."
 NORMALIZING: Mapping[str, Lowering] = {
-    "BatchNormalization": Lowering(_batch_norm, ("MUL", "ADD"), False, "Its parameters are constants; not in training mode."),
+    "BatchNormalization": Lowering(
+        _batch_norm, ("MUL", "ADD"), False, "Its parameters are constants; not in training mode."
+    ),
     "GroupNormalization": Lowering(_group_norm, ("MEAN", "SUB", "MUL", "ADD", "RSQRT"), False, _PARAMETERS),
     "Hardmax": Lowering(_hardmax, ("ARG_MAX", "EQUAL", "CAST")),
     "InstanceNormalization": Lowering(_instance_norm, ("MEAN", "SUB", "MUL", "ADD", "RSQRT"), False, _PARAMETERS),
     "LRN": Lowering(_local_response, ("MUL", "PAD", "AVERAGE_POOL_2D", "ADD", "LOG", "EXP")),
     "LayerNormalization": Lowering(_layer_norm, ("MEAN", "SUB", "MUL", "ADD", "RSQRT")),
-    "LogSoftmax": Lowering(_softmax("LOG_SOFTMAX", 1 / 16, 127, (DType.S8,)), ("LOG_SOFTMAX", "TRANSPOSE", "QUANTIZE"), True),
+    "LogSoftmax": Lowering(
+        _softmax("LOG_SOFTMAX", 1 / 16, 127, (DType.S8,)), ("LOG_SOFTMAX", "TRANSPOSE", "QUANTIZE"), True
+    ),
     "LpNormalization": Lowering(_lp_norm, ("MUL", "ABS", "SUM", "SQRT", "MAXIMUM", "DIV")),
     "MeanVarianceNormalization": Lowering(_mean_variance, ("MEAN", "SUB", "MUL", "SQRT", "ADD", "DIV")),
     "RMSNormalization": Lowering(_rms_norm, ("MUL", "MEAN", "ADD", "RSQRT")),

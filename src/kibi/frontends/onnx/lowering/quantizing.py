@@ -17,7 +17,9 @@ def _quantize(e: Emitter, node: Node) -> None:
     kind = e.graph.values[result].kind
     goal = meant(e, node, kind)
     if goal.is_per_channel:
-        raise Unsupported("it quantizes each channel of what is computed by itself", "Quantize activations with one scale")
+        raise Unsupported(
+            "it quantizes each channel of what is computed by itself", "Quantize activations with one scale"
+        )
     if goal.dtype not in INTEGERS or not has_full_range(kind):
         raise Unsupported(f"it makes {kind} of what is computed", "Quantize activations to int8, uint8 or int16")
     if goal.dtype is DType.S16 and goal.zero_point:
@@ -46,7 +48,9 @@ def _dequantize(e: Emitter, node: Node) -> None:
         # The same integers mean something else from here on.
         if meaning.is_per_channel or stored.tensor.dtype is not meaning.dtype:
             raise Unsupported("it reads integers of another type, or gives each channel a scale", "Quantize again")
-        copy = e.add("RESHAPE", [stored.tensor, e.numbers(stored.tensor.shape)], stored.tensor.shape, meaning.dtype, meaning)
+        copy = e.add(
+            "RESHAPE", [stored.tensor, e.numbers(stored.tensor.shape)], stored.tensor.shape, meaning.dtype, meaning
+        )
         e.give(result, copy, stored.order)
         return
     e.give(result, _from_numbers(e, stored.tensor, kind, meaning), stored.order)

@@ -74,13 +74,19 @@ def _matrix(e: Emitter, node: Node, axis: int) -> Array:
 
     helper = onnx_library().helper
     before, after = e.shape(node.inputs[0])[axis], e.shape(node.outputs[0])[axis]
-    options: dict[str, Any] = {k: v for k, v in node.attributes.items() if k not in ("axes", "keep_aspect_ratio_policy")}
+    options: dict[str, Any] = {
+        k: v for k, v in node.attributes.items() if k not in ("axes", "keep_aspect_ratio_policy")
+    }
     options["extrapolation_value"] = 0.0
     scale, region = _scale(e, node, axis), _region(e, node, axis)
     feeds: dict[str, Array] = {"x": np.eye(before, dtype=np.float32)}
     feeds["roi"] = np.array([0, region[0], 1, region[1]] if region else [], np.float32)
     given = ["x", "roi", "", "sizes"] if scale is None else ["x", "roi", "scales"]
-    feeds |= {"sizes": np.array([before, after], np.int64)} if scale is None else {"scales": np.array([1, scale], np.float32)}
+    feeds |= (
+        {"sizes": np.array([before, after], np.int64)}
+        if scale is None
+        else {"scales": np.array([1, scale], np.float32)}
+    )
     made = helper.make_node("Resize", given, ["y"], **options)
     kind = onnx_library().ValueInfoProto
     graph = helper.make_graph([made], "axis", [kind(name=name) for name in feeds], [kind(name="y")])
@@ -96,9 +102,7 @@ def _matrix(e: Emitter, node: Node, axis: int) -> Array:
     return matrix
 
 
-def _nearest(
-    e: Emitter, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Array], *, is_image: bool
-) -> Tensor:
+def _nearest(e: Emitter, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Array], *, is_image: bool) -> Tensor:
     places = {order.index(axis): matrix.argmax(axis=1) for axis, matrix in matrices.items()}
     for flags in _FLAGS.values() if is_image else ():
         if all(np.array_equal(_kernel_places(x.shape[at], len(to), *flags), to) for at, to in places.items()):
@@ -109,17 +113,19 @@ def _nearest(
     return x
 
 
-def _kernel_places(before: int, after: int, align_corners: bool, half_pixel: bool) -> Array:  # noqa: FBT001 - the schema's flags
+def _kernel_places(before: int, after: int, align_corners: bool, half_pixel: bool) -> Array:
     """The places that TFLM's kernel takes (`kernels/internal/reference/resize_nearest_neighbor.h`)."""
-    scale = np.float32(before - 1) / np.float32(after - 1) if align_corners and after > 1 else np.float32(before) / np.float32(after)
+    scale = (
+        np.float32(before - 1) / np.float32(after - 1)
+        if align_corners and after > 1
+        else np.float32(before) / np.float32(after)
+    )
     at = (np.arange(after, dtype=np.float32) + np.float32(0.5 if half_pixel else 0)) * scale
     found = np.floor(at + np.float32(0.5)) if align_corners else np.floor(at)
     return np.minimum(found, before - 1).astype(np.int64)
 
 
-def _linear(
-    e: Emitter, node: Node, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Array]
-) -> Tensor | None:
+def _linear(e: Emitter, node: Node, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Array]) -> Tensor | None:
     """RESIZE_BILINEAR if it computes the same; else None."""
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     sizes = {order.index(axis): len(matrix) for axis, matrix in matrices.items()}
@@ -133,7 +139,7 @@ def _linear(
     return _by_kernel(e, "RESIZE_BILINEAR", x if x.dtype is DType.S8 else e.dequantized(x), sizes, flags)
 
 
-def _kernel_weights(before: int, after: int, align_corners: bool, half_pixel: bool) -> Array:  # noqa: FBT001 - as above
+def _kernel_weights(before: int, after: int, align_corners: bool, half_pixel: bool) -> Array:
     """The weights `[after, before]` of TFLM's kernel (`kernels/internal/reference/resize_bilinear.h`)."""
     scale = (before - 1) / (after - 1) if align_corners and after > 1 else before / after
     at = np.arange(after) * scale if not half_pixel else (np.arange(after) + 0.5) * scale - 0.5

@@ -182,7 +182,9 @@ def _conv_transpose(e: Emitter, node: Node) -> None:
     steps = _two(stride, 1)
     reach = weights.shape[1:3]
     full = [(size - 1) * step + k for size, step, k in zip(x.shape[1:3], steps, reach, strict=True)]
-    before = _two(_starts(node, sizes, outputs, stride, [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]), 0)
+    before = _two(
+        _starts(node, sizes, outputs, stride, [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]), 0
+    )
     wanted = _two(tuple(outputs), 1)
     enough = tuple(max(size, first + out) for size, first, out in zip(full, before, wanted, strict=True))
     shape = (x.shape[0], *enough, parts.filter.shape[0])
@@ -224,7 +226,11 @@ def _transposed_filter(e: Emitter, name: str, groups: int, dilation: tuple[int, 
     """Weights `[I, O / groups, (H,) W]` as `[O, H, W, I]`: what groups and dilation leave out is zero."""
     tensor = e.tensor(name)
     data, meant = np.asarray(tensor.data), tensor.quantization
-    if meant is not None and (meant.is_per_channel or meant.zero_point) and (groups > 1 or meant.axis != 1 or any(meant.zero_points)):
+    if (
+        meant is not None
+        and (meant.is_per_channel or meant.zero_point)
+        and (groups > 1 or meant.axis != 1 or any(meant.zero_points))
+    ):
         data, meant = np.asarray(e.dequantized(tensor).data), None
     data = data[:, :, None] if data.ndim == 3 else data
     inputs, outputs, height, width = data.shape
@@ -353,51 +359,51 @@ def _reduced(e: Emitter, node: Node, operator: str) -> None:
 
 
 def _lp_pool(e: Emitter, node: Node) -> None:
-    if node.integer("p", 2) != 2:
-        _lp_by_sums(e, node)
-        return
+    power = node.integer("p", 2)
     g, x, outputs = _pool(e, node)
     x = padded(e, e.dequantized(x), g.before, _missing(g, x.shape[1:3], outputs))
-    plain = Geometry(g.kernel, g.stride, g.dilation, (0, 0), (0, 0))
-    tensor = e.add(
-        "L2_POOL_2D",
-        [x],
+    raised = x if power == 2 else Real(e, x).magnitude_power(power).tensor
+    pooled = e.add(
+        "L2_POOL_2D" if power == 2 else "AVERAGE_POOL_2D",
+        [raised],
         (x.shape[0], *outputs, x.shape[3]),
         DType.F32,
-        padding=plain.padding(x.shape[1:3], outputs),
+        padding="VALID",
         stride_h=g.stride[0],
         stride_w=g.stride[1],
         filter_height=g.kernel[0],
         filter_width=g.kernel[1],
     )
-    root = float(np.sqrt(g.kernel[0] * g.kernel[1]))  # the mean of the squares becomes their sum
-    give_spatial(e, node.outputs[0], (Real(e, tensor) * root).tensor)
-
-
-def _lp_by_sums(e: Emitter, node: Node) -> None:
-    raise Unsupported(f"p is {node.integer('p', 2)}; 2 is supported", "Use p = 2, or the largest or mean element")
+    count = g.kernel[0] * g.kernel[1]  # the mean becomes the sum
+    result = Real(e, pooled) * float(np.sqrt(count)) if power == 2 else (Real(e, pooled) * count).root(power)
+    give_spatial(e, node.outputs[0], result.tensor)
 
 
 def _global_lp_pool(e: Emitter, node: Node) -> None:
-    if node.integer("p", 2) != 2:
-        _lp_by_sums(e, node)
+    power = node.integer("p", 2)
     x = Real(e, e.dequantized(spatial(e, node.inputs[0])))
-    give_spatial(e, node.outputs[0], (x * x).reduced("SUM", (1, 2)).sqrt().tensor)
+    give_spatial(e, node.outputs[0], x.magnitude_power(power).reduced("SUM", (1, 2)).root(power).tensor)
 
 
 _AXES = "Windows have one or two axes."
 WINDOWS: Mapping[str, Lowering] = {
     "AveragePool": Lowering(_average_pool, ("AVERAGE_POOL_2D", "PAD", "MUL"), True, _AXES),
     "Conv": Lowering(
-        _conv, ("CONV_2D", "DEPTHWISE_CONV_2D", "PAD"), True, "Windows have one or two axes; weights and bias are constants."
+        _conv,
+        ("CONV_2D", "DEPTHWISE_CONV_2D", "PAD"),
+        True,
+        "Windows have one or two axes; weights and bias are constants.",
     ),
     "ConvTranspose": Lowering(
-        _conv_transpose, ("TRANSPOSE_CONV", "SLICE"), True, "Windows have one or two axes; weights and bias are constants."
+        _conv_transpose,
+        ("TRANSPOSE_CONV", "SLICE"),
+        True,
+        "Windows have one or two axes; weights and bias are constants.",
     ),
     "GlobalAveragePool": Lowering(_global_average, ("MEAN",), True, _AXES),
-    "GlobalLpPool": Lowering(_global_lp_pool, ("MUL", "SUM", "SQRT"), False, "Windows have one or two axes; p is 2."),
+    "GlobalLpPool": Lowering(_global_lp_pool, ("ABS", "MUL", "SUM", "SQRT", "LOG", "EXP"), False, _AXES),
     "GlobalMaxPool": Lowering(_global_max, ("REDUCE_MAX",), True, _AXES),
-    "LpPool": Lowering(_lp_pool, ("L2_POOL_2D", "PAD", "MUL"), False, "Windows have one or two axes; p is 2."),
+    "LpPool": Lowering(_lp_pool, ("L2_POOL_2D", "AVERAGE_POOL_2D", "PAD", "ABS", "MUL", "LOG", "EXP"), False, _AXES),
     "MaxPool": Lowering(
         _max_pool, ("MAX_POOL_2D", "PADV2"), True, "Windows have one or two axes, without dilation; it has one output."
     ),
