@@ -118,9 +118,10 @@ class _Writer:
     def file(self) -> bytes:
         draft = self._draft
         for tensor in draft.inputs:
-            self._places[tensor] = self._builder.input(
-                tensor.shape, tensor.dtype, *_scales(tensor.quantization), name=draft.names.get(tensor, "")
-            )
+            meant = tensor.quantization
+            scale, zero_point = (None, None) if meant is None else (meant.scale, meant.zero_point)
+            name = draft.names.get(tensor, "")
+            self._places[tensor] = self._builder.input(tensor.shape, tensor.dtype, scale, zero_point, name=name)
         for operation in draft.operations:
             inputs = [-1 if tensor is None else self._place(tensor) for tensor in operation.inputs]
             outputs = [self._place(tensor) for tensor in operation.outputs]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -193,7 +194,7 @@ def _activation(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
     if before.domain or before.activation != "NONE" or not (before.op in _WITH_ACTIVATION or is_layer):
         return None
     bounds = limits(graph, node)
-    if bounds not in _ACTIVATIONS or node.inputs[0] != before.outputs[0]:
+    if bounds is None or bounds not in _ACTIVATIONS or node.inputs[0] != before.outputs[0]:
         return None
     if graph.values[before.outputs[0]].kind not in _FLOATS:
         return None
@@ -206,7 +207,7 @@ def _saturation(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
     if bounds is None or node.op != "QuantizeLinear" or node.domain or node.inputs[0] != before.outputs[0]:
         return None
     scale, zero_point = graph.data(node.input(1)), graph.data(node.input(2))
-    kind = np.dtype(np.uint8) if zero_point is None else zero_point.dtype
+    kind: np.dtype[Any] = np.dtype(np.uint8) if zero_point is None else zero_point.dtype
     if scale is None or scale.size != 1 or kind.kind not in "iu":
         return None
     step, zero = float(scale.reshape(-1)[0]), 0 if zero_point is None else int(zero_point.reshape(-1)[0])

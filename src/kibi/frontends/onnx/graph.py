@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kibi.dtypes import Array
+from numpy.typing import NDArray
+
+Numbers = NDArray[Any]
+"""Elements of a constant, of any type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Value:
     name: str
     shape: tuple[int, ...]
     kind: str
-    data: Array | None = field(default=None, repr=False)
+    data: Numbers | None = field(default=None, repr=False)
     is_constant: bool = False
 
 
@@ -106,7 +109,7 @@ class OnnxGraph:
         """The node that makes each value."""
         return {name: node for node in self.nodes for name in node.outputs if name}
 
-    def data(self, name: str) -> Array | None:
+    def data(self, name: str) -> Numbers | None:
         """The elements of a constant; None for what is computed or left out."""
         return self.values[name].data if name else None
 

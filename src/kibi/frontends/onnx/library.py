@@ -17,4 +17,5 @@ def onnx_library() -> ModuleType:
         raise ToolchainError(
             "ONNX files are read with the library onnx, which is not installed: pip install 'kibi[onnx]'"
         ) from None
-    return onnx
+    module: ModuleType = onnx
+    return module

@@ -74,12 +74,11 @@ def _with_units(axes: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
             # What is one pixel or one channel is ready for a convolution as it is.
             is_spatial = rank in (3, 4) and order == plain_order(rank) and _is_same(channels_last(rank), axes, shape)
             return channels_last(rank) if is_spatial and 1 in shape[1:] else order
-    order = list(axes)
+    mixed = list(axes)
     for axis in range(rank):
         if shape[axis] == 1:
-            place = order.index(axis - 1) + 1 if axis else 0
-            order.insert(place, axis)
-    return tuple(order)
+            mixed.insert(mixed.index(axis - 1) + 1 if axis else 0, axis)
+    return tuple(mixed)
 
 
 def _is_same(order: tuple[int, ...], axes: Sequence[int], shape: Sequence[int]) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.frontends.onnx.draft import Quantization, Tensor
 from kibi.frontends.onnx.emitter import Emitter
-from kibi.frontends.onnx.graph import Node
+from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.targets import are_integers, target
 
 _MOST_BIAS = (1 << 31) - 1
@@ -95,7 +95,7 @@ def _symmetric(e: Emitter, weights: Tensor) -> Tensor | None:
     return e.constant(moved.astype(np.int8), replace(meant, zero_points=(0,) * len(meant.scales)))
 
 
-def real_constant(e: Emitter, name: str) -> Array | None:
+def real_constant(e: Emitter, name: str) -> Numbers | None:
     """The real numbers of a constant, also of one that is dequantized; None if the value is computed."""
     tensor = e.dequantized(e.tensor(name)) if e.graph.values[name].is_constant else None
     return None if tensor is None else tensor.data

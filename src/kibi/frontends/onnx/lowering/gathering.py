@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.frontends.onnx.draft import Tensor
 from kibi.frontends.onnx.emitter import Emitter, plain_order
-from kibi.frontends.onnx.graph import Node
+from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.lowering.moving import constant_of, gathered, normal, ranged
 from kibi.frontends.onnx.problems import Unsupported
@@ -50,7 +50,7 @@ def _gather(e: Emitter, node: Node) -> None:
     e.give(result, e.add("GATHER", [x, places], e.shape(result), x.dtype, x.quantization, axis=axis))
 
 
-def _chosen(e: Emitter, x: Tensor, chosen: Array, place: int) -> Tensor:
+def _chosen(e: Emitter, x: Tensor, chosen: Numbers, place: int) -> Tensor:
     """Elements along an axis: a slice where they are evenly spaced, which has kernels for more types."""
     steps = np.unique(np.diff(chosen))
     if x.data is None and (len(chosen) == 1 or (len(steps) == 1 and steps[0] != 0)):
@@ -127,7 +127,7 @@ def _one_hot(e: Emitter, node: Node) -> None:
     e.give(node.outputs[0], _selected(e, is_there, values, node))
 
 
-def _selected(e: Emitter, is_there: Tensor, values: Array, node: Node) -> Tensor:
+def _selected(e: Emitter, is_there: Tensor, values: Numbers, node: Node) -> Tensor:
     dtype = e.dtype(node.outputs[0])
     off, on = (np.array(each) for each in values)
     if dtype is DType.F32:
@@ -147,8 +147,9 @@ def _cumulative(e: Emitter, node: Node) -> None:
     if x.dtype is not DType.F32:
         raise Unsupported(f"elements of {x.dtype} are not supported", "Use float32")
     place = normal(int(axis.reshape(-1)[0]), len(x.shape))
-    options = {"exclusive": bool(node.integer("exclusive", 0)), "reverse": bool(node.integer("reverse", 0))}
-    result = e.add("CUMSUM", [x, e.constant(np.array(place, np.int32))], x.shape, DType.F32, **options)
+    operands = [x, e.constant(np.array(place, np.int32))]
+    exclusive, reverse = bool(node.integer("exclusive", 0)), bool(node.integer("reverse", 0))
+    result = e.add("CUMSUM", operands, x.shape, DType.F32, exclusive=exclusive, reverse=reverse)
     e.give(node.outputs[0], result, plain_order(len(x.shape)))
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.frontends.onnx.draft import Tensor
 from kibi.frontends.onnx.emitter import Emitter, Stored, plain_order
-from kibi.frontends.onnx.graph import Node
+from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.problems import Unsupported
 from kibi.frontends.onnx.targets import are_integers, target
@@ -29,11 +29,8 @@ def _gemm(e: Emitter, node: Node) -> None:
     turned = node.integer("transB", 0)
     columns = e.shape(second)[0 if turned else 1]
     bias = real_constant(e, third) if third else None
-    is_vector = not third or (
-        bias is not None and bias.size == bias.shape[-1:][0] if bias is not None and bias.ndim else True
-    )
-    is_constant_bias = not third or bias is not None
-    if e.graph.values[second].is_constant and is_vector and is_constant_bias and not node.integer("transA", 0):
+    is_vector = not third or (bias is not None and bias.size == (bias.shape[-1] if bias.ndim else 1))
+    if e.graph.values[second].is_constant and is_vector and not node.integer("transA", 0):
         weights = e.tensor(second, (0, 1) if turned else (1, 0))
         if alpha != 1.0:
             weights = e.constant((np.asarray(e.dequantized(weights).data) * np.float32(alpha)).astype(np.float32))
@@ -58,7 +55,7 @@ def _activated(e: Emitter, tensor: Tensor, activation: str) -> Tensor:
     return e.like("ADD", [tensor, zero], fused_activation_function=activation)
 
 
-def _dense(e: Emitter, node: Node, source: str, weights: Tensor, bias: Array | None) -> None:
+def _dense(e: Emitter, node: Node, source: str, weights: Tensor, bias: Numbers | None) -> None:
     """FULLY_CONNECTED: weights `[O, K]` constant, the input's last axis has K elements."""
     stored = e.stored(source)
     depth = weights.shape[1]

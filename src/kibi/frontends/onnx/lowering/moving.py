@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.frontends.onnx.draft import Operation, Tensor
 from kibi.frontends.onnx.emitter import Emitter, Stored, channels_last, plain_order
-from kibi.frontends.onnx.graph import Node
+from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.problems import Unsupported
 from kibi.frontends.onnx.reshaping import give_reshaped
 from kibi.frontends.onnx.targets import are_integers, quantized_constant, requantized, target
 
 
-def constant_of(e: Emitter, node: Node, place: int, what: str) -> Array | None:
+def constant_of(e: Emitter, node: Node, place: int, what: str) -> Numbers | None:
     """The elements of an input that must be a constant; None if it is left out."""
     name = node.input(place)
     if not name:
@@ -154,7 +154,7 @@ def _pad(e: Emitter, node: Node) -> None:
     e.give(node.outputs[0], result, stored.order)
 
 
-def _filled(e: Emitter, x: Tensor, along: Sequence[tuple[int, int]], value: Array | None, node: Node) -> Tensor:
+def _filled(e: Emitter, x: Tensor, along: Sequence[tuple[int, int]], value: Numbers | None, node: Node) -> Tensor:
     del node
     shape = [size + sum(pair) for size, pair in zip(x.shape, along, strict=True)]
     number = 0.0 if value is None or not value.size else float(value.reshape(-1)[0])
@@ -190,7 +190,7 @@ def _repeated(e: Emitter, x: Tensor, along: Sequence[tuple[int, int]], mode: str
     return x
 
 
-def gathered(e: Emitter, x: Tensor, places: Array, axis: int) -> Tensor:
+def gathered(e: Emitter, x: Tensor, places: Numbers, axis: int) -> Tensor:
     """Constant places along an axis; other types than s8 and f32 have no kernel."""
     if x.data is not None:
         return e.constant(np.take(x.data, places, axis), x.quantization)

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.frontends.onnx.draft import Tensor
 from kibi.frontends.onnx.emitter import Emitter, Stored, channels_last, plain_order
-from kibi.frontends.onnx.graph import Node
+from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.lowering.moving import normal
 from kibi.frontends.onnx.lowering.reducing import over
@@ -65,7 +66,7 @@ def _hardmax(e: Emitter, node: Node) -> None:
     e.give(node.outputs[0], e.add("CAST", [same], x.shape, DType.F32), stored.order)
 
 
-def _vector(e: Emitter, name: str, rank: int, order: tuple[int, ...]) -> Array:
+def _vector(e: Emitter, name: str, rank: int, order: tuple[int, ...]) -> Numbers:
     """A constant `[C]` of real numbers, along axis 1 of values whose axes are in an order."""
     data = real_constant(e, name)
     if data is None:
@@ -180,7 +181,13 @@ def _local_response(e: Emitter, node: Node) -> None:
     pairs = e.constant(np.array([(0, 0), (0, 0), (before, after), (0, 0)], np.int32))
     shape = (1, flat.shape[1], channels + size - 1, 1)
     wide = e.add("PAD", [flat, pairs], shape, DType.F32) if size > 1 else flat
-    options = {"padding": "VALID", "stride_h": 1, "stride_w": 1, "filter_height": 1, "filter_width": size}
+    options: dict[str, Any] = {
+        "padding": "VALID",
+        "stride_h": 1,
+        "stride_w": 1,
+        "filter_height": 1,
+        "filter_width": size,
+    }
     mean = e.add("AVERAGE_POOL_2D", [wide], flat.shape, DType.F32, **options)
     base = Real(e, e.reshaped(mean, x.tensor.shape)) * node.real("alpha", 1e-4) + node.real("bias", 1.0)
     e.give(node.outputs[0], (x * (base.log() * -node.real("beta", 0.75)).exp()).tensor, order)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.frontends.onnx.draft import Tensor
 from kibi.frontends.onnx.emitter import Emitter, channels_last
-from kibi.frontends.onnx.graph import Node
+from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.library import onnx_library
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.lowering.moving import constant_of, gathered
@@ -32,11 +32,10 @@ def _resize(e: Emitter, node: Node) -> None:
     mode = node.text("mode", "nearest")
     matrices = {axis: _matrix(e, node, axis) for axis in range(rank) if _changes(e, node, axis)}
     if mode == "nearest":
-        result = _nearest(e, x, order, matrices, is_image=is_image)
-    else:
-        result = _linear(e, node, x, order, matrices) if is_image and mode == "linear" else None
-        result = _by_matrices(e, x, order, matrices) if result is None else result
-    e.give(node.outputs[0], result, order)
+        e.give(node.outputs[0], _nearest(e, x, order, matrices, is_image=is_image), order)
+        return
+    result = _linear(e, node, x, order, matrices) if is_image and mode == "linear" else None
+    e.give(node.outputs[0], result or _by_matrices(e, x, order, matrices), order)
 
 
 def _changes(e: Emitter, node: Node, axis: int) -> bool:
@@ -68,7 +67,7 @@ def _region(e: Emitter, node: Node, axis: int) -> tuple[float, float] | None:
     return float(region[place]), float(region[place + region.size // 2])
 
 
-def _matrix(e: Emitter, node: Node, axis: int) -> Array:
+def _matrix(e: Emitter, node: Node, axis: int) -> Numbers:
     """The weights `[after, before]` along one axis, as ONNX's reference computes them from single elements."""
     from onnx.reference import ReferenceEvaluator  # noqa: PLC0415 - an extra: imported where it is used
 
@@ -79,7 +78,7 @@ def _matrix(e: Emitter, node: Node, axis: int) -> Array:
     }
     options["extrapolation_value"] = 0.0
     scale, region = _scale(e, node, axis), _region(e, node, axis)
-    feeds: dict[str, Array] = {"x": np.eye(before, dtype=np.float32)}
+    feeds: dict[str, Numbers] = {"x": np.eye(before, dtype=np.float32)}
     feeds["roi"] = np.array([0, region[0], 1, region[1]] if region else [], np.float32)
     given = ["x", "roi", "", "sizes"] if scale is None else ["x", "roi", "scales"]
     feeds |= (
@@ -98,11 +97,13 @@ def _matrix(e: Emitter, node: Node, axis: int) -> Array:
     # Where a value is put in from outside of the region, single elements do not tell it.
     if found.shape != (before, after) or (region is not None and (found.sum(axis=0) == 0).any()):
         raise Unsupported("its values from outside of the image are not supported", "Use another mode")
-    matrix: Array = np.ascontiguousarray(found.T.astype(np.float32))
+    matrix: Numbers = np.ascontiguousarray(found.T.astype(np.float32))
     return matrix
 
 
-def _nearest(e: Emitter, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Array], *, is_image: bool) -> Tensor:
+def _nearest(
+    e: Emitter, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Numbers], *, is_image: bool
+) -> Tensor:
     places = {order.index(axis): matrix.argmax(axis=1) for axis, matrix in matrices.items()}
     for flags in _FLAGS.values() if is_image else ():
         if all(np.array_equal(_kernel_places(x.shape[at], len(to), *flags), to) for at, to in places.items()):
@@ -113,7 +114,7 @@ def _nearest(e: Emitter, x: Tensor, order: tuple[int, ...], matrices: Mapping[in
     return x
 
 
-def _kernel_places(before: int, after: int, align_corners: bool, half_pixel: bool) -> Array:
+def _kernel_places(before: int, after: int, align_corners: bool, half_pixel: bool) -> Numbers:
     """The places that TFLM's kernel takes (`kernels/internal/reference/resize_nearest_neighbor.h`)."""
     scale = (
         np.float32(before - 1) / np.float32(after - 1)
@@ -122,24 +123,27 @@ def _kernel_places(before: int, after: int, align_corners: bool, half_pixel: boo
     )
     at = (np.arange(after, dtype=np.float32) + np.float32(0.5 if half_pixel else 0)) * scale
     found = np.floor(at + np.float32(0.5)) if align_corners else np.floor(at)
-    return np.minimum(found, before - 1).astype(np.int64)
+    places: Numbers = np.minimum(found, before - 1).astype(np.int64)
+    return places
 
 
-def _linear(e: Emitter, node: Node, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Array]) -> Tensor | None:
+def _linear(
+    e: Emitter, node: Node, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Numbers]
+) -> Tensor | None:
     """RESIZE_BILINEAR if it computes the same; else None."""
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     sizes = {order.index(axis): len(matrix) for axis, matrix in matrices.items()}
     if mode not in _FLAGS or node.integer("antialias", 0):
         return None
     flags = _FLAGS[mode]
-    for axis, matrix in matrices.items():
-        if not np.allclose(_kernel_weights(*matrix.shape[::-1], *flags), matrix, atol=1e-5):
+    for matrix in matrices.values():
+        after, before = matrix.shape
+        if not np.allclose(_kernel_weights(before, after, *flags), matrix, atol=1e-5):
             return None
-        del axis
     return _by_kernel(e, "RESIZE_BILINEAR", x if x.dtype is DType.S8 else e.dequantized(x), sizes, flags)
 
 
-def _kernel_weights(before: int, after: int, align_corners: bool, half_pixel: bool) -> Array:
+def _kernel_weights(before: int, after: int, align_corners: bool, half_pixel: bool) -> Numbers:
     """The weights `[after, before]` of TFLM's kernel (`kernels/internal/reference/resize_bilinear.h`)."""
     scale = (before - 1) / (after - 1) if align_corners and after > 1 else before / after
     at = np.arange(after) * scale if not half_pixel else (np.arange(after) + 0.5) * scale - 0.5
@@ -161,7 +165,7 @@ def _by_kernel(e: Emitter, operator: str, x: Tensor, sizes: Mapping[int, int], f
     return e.reshaped(result, shape)
 
 
-def _by_matrices(e: Emitter, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Array]) -> Tensor:
+def _by_matrices(e: Emitter, x: Tensor, order: tuple[int, ...], matrices: Mapping[int, Numbers]) -> Tensor:
     x = e.dequantized(x)
     if x.dtype is not DType.F32:
         raise Unsupported(f"elements of {x.dtype} are not supported", "Use float32")

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kibi.dtypes import DType
 from kibi.frontends.onnx.draft import Tensor
 from kibi.frontends.onnx.emitter import Emitter, channels_last
-from kibi.frontends.onnx.graph import Node
+from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.problems import Unsupported
 from kibi.frontends.onnx.real import Real
@@ -137,7 +138,7 @@ def _conv(e: Emitter, node: Node) -> None:
         raise Unsupported("its bias is computed by the model", "Use a constant bias")
     parts = layer(e, node, x, weights, bias)
     x = parts.input if padding else padded(e, parts.input, g.before, g.after)
-    options = {"stride_h": g.stride[0], "stride_w": g.stride[1], "padding": padding or "VALID"}
+    options: dict[str, Any] = {"stride_h": g.stride[0], "stride_w": g.stride[1], "padding": padding or "VALID"}
     options |= {"dilation_h_factor": g.dilation[0], "dilation_w_factor": g.dilation[1]}
     if is_depthwise:
         options["depth_multiplier"] = shape[0] // channels
@@ -327,7 +328,7 @@ def _average_pool(e: Emitter, node: Node) -> None:
 
 def _counts(
     g: Geometry, sizes: Sequence[int], outputs: Sequence[int], after: Sequence[int], *, is_padding_counted: bool
-) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+) -> Numbers:
     """How many elements count in each window `[OH, OW]`."""
     along = []
     for axis in range(2):
@@ -337,7 +338,8 @@ def _counts(
             counted[: g.before[axis] + sizes[axis] + g.after[axis]] = 1
         starts = np.arange(outputs[axis]) * g.stride[axis]
         along.append(np.array([counted[start : start + g.kernel[axis]].sum() for start in starts]))
-    return np.maximum(np.outer(*along), 1)
+    counts: Numbers = np.maximum(np.outer(*along), 1)
+    return counts
 
 
 def _global_average(e: Emitter, node: Node) -> None:
