@@ -222,6 +222,10 @@ def _expanded(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> Any
         if used <= claimed:
             return model
         typed = inferred(model, path)  # bodies may depend on types
+        typed.graph.value_info.extend(
+            onnx_library().helper.make_tensor_value_info(each.name, each.data_type, each.dims)
+            for each in typed.graph.initializer
+        )
         return inliner.inline_selected_functions(typed, sorted(claimed), exclude=True, inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
         raise ModelError(path, [Problem(f"its functions cannot be expanded: {_first_line(error)}", _AGAIN)]) from error

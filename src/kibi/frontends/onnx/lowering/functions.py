@@ -200,6 +200,12 @@ def _celu(x: Real, node: Node) -> Real:
     return x.larger(0.0) + _exponential(x * (1 / alpha)) * alpha
 
 
+def _shrink(x: Real, node: Node) -> Real:
+    limit, bias = node.real("lambd", 0.5), node.real("bias", 0.0)
+    lower = (x + bias).where(x.compared("LESS", -limit), 0.0)
+    return (x - bias).where(x.compared("GREATER", limit), lower)
+
+
 def _hard_sigmoid(x: Real, node: Node) -> Real:
     return (x * node.real("alpha", 0.2) + node.real("beta", 0.5)).larger(0.0).smaller(1.0)
 
@@ -297,6 +303,7 @@ FUNCTIONS: Mapping[str, Lowering] = {
     "Relu": Lowering(_relu, ("RELU", "MAXIMUM"), True),
     "Round": Lowering(_plain("ROUND"), ("ROUND",), False, _REAL),
     "Selu": Lowering(_formula(_selu), ("MAXIMUM", "MINIMUM", "EXP", "SUB", "MUL", "ADD")),
+    "Shrink": Lowering(_formula(_shrink), ("ADD", "SUB", "LESS", "GREATER", "SELECT_V2"), False, _REAL),
     "Sigmoid": Lowering(_bounded("LOGISTIC", 1 / 256, -128), ("LOGISTIC", "QUANTIZE"), True),
     "Sign": Lowering(_formula(lambda x, _: sign(x)), ("GREATER", "LESS", "SELECT_V2"), False, _REAL),
     "Sin": Lowering(_plain("SIN"), ("SIN",), False, _REAL),

@@ -10,6 +10,7 @@ from kibi.frontends.onnx.lowering.layers import LAYERS
 from kibi.frontends.onnx.lowering.moving import MOVING
 from kibi.frontends.onnx.lowering.normalizing import NORMALIZING
 from kibi.frontends.onnx.lowering.quantizing import QUANTIZING
+from kibi.frontends.onnx.lowering.recurrent import RECURRENT
 from kibi.frontends.onnx.lowering.reducing import REDUCING
 from kibi.frontends.onnx.lowering.resizing import RESIZING
 from kibi.frontends.onnx.lowering.windows import WINDOWS
@@ -24,6 +25,7 @@ LOWERINGS: Mapping[str, Lowering] = dict(
             **MOVING,
             **NORMALIZING,
             **QUANTIZING,
+            **RECURRENT,
             **REDUCING,
             **RESIZING,
             **WINDOWS,
