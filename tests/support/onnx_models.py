@@ -251,7 +251,7 @@ SCHEMES = (
     Scheme(np.uint8, np.uint8, per_channel=False),
     Scheme(np.int16),
 )
-_LAYERS = {"Conv": 0, "Gemm": 0, "MatMul": 1}
+_LAYERS = {"Conv": 0, "ConvTranspose": 1, "Gemm": 0, "MatMul": 1}
 
 
 def quantized(case: OnnxCase, scheme: Scheme) -> OnnxCase:
@@ -268,7 +268,9 @@ def quantized(case: OnnxCase, scheme: Scheme) -> OnnxCase:
     found = dict(zip(names, ReferenceEvaluator(watched).run(None, dict(case.inputs)), strict=True)) | dict(case.inputs)
     b = OnnxBuilder(prefix="stored")
     b.inputs = list(graph.input)
-    b.constants = {name: array for name, array in arrays.items() if array.dtype != np.float32 or array.ndim == 0}
+    # The limits of a Clip and the scales of a Resize are no values that anybody quantizes.
+    told = {name for node in graph.node if node.op_type in ("Clip", "Resize") for name in node.input[1:]}
+    b.constants = {name: array for name, array in arrays.items() if array.dtype != np.float32 or name in told}
     real: dict[str, str] = {}
     for name in case.inputs:
         real[name] = _pair(b, name, _range(found[name], scheme))
@@ -305,6 +307,8 @@ def _operand(
     b: OnnxBuilder, node: Any, place: int, arrays: Mapping[str, Array], real: Mapping[str, str], scheme: Scheme
 ) -> str:
     name = str(node.input[place])
+    if not name:
+        return ""
     if name not in arrays:
         return real[name]
     if name in b.constants:

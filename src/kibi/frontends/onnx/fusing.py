@@ -202,7 +202,7 @@ def _activation(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
 
 
 def _saturation(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
-    """A Relu or Clip before a QuantizeLinear that represents no number outside of its range."""
+    """A Relu or Clip before a QuantizeLinear that represents no number outside of its range, up to half a step."""
     bounds = limits(graph, before)
     if bounds is None or node.op != "QuantizeLinear" or node.domain or node.inputs[0] != before.outputs[0]:
         return None
@@ -212,6 +212,6 @@ def _saturation(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
         return None
     step, zero = float(scale.reshape(-1)[0]), 0 if zero_point is None else int(zero_point.reshape(-1)[0])
     low, high = ((limit - zero) * step for limit in (np.iinfo(kind).min, np.iinfo(kind).max))
-    if bounds[0] > low or bounds[1] < high:
+    if bounds[0] >= low + step / 2 or bounds[1] <= high - step / 2:
         return None
     return _Joined(replace(node, inputs=(before.inputs[0], *node.inputs[1:])))

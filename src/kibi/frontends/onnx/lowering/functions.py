@@ -13,7 +13,7 @@ from kibi.frontends.onnx.graph import Node
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.problems import Unsupported
 from kibi.frontends.onnx.real import Real
-from kibi.frontends.onnx.targets import are_integers, give_scaled, quantized_constant, target, with_scale
+from kibi.frontends.onnx.targets import are_integers, give_scaled, quantized_constant, requantized, target, with_scale
 
 # Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: erf up to 1.5e-7.
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
@@ -81,7 +81,9 @@ def _limited(e: Emitter, node: Node, low: float, high: float) -> None:
     elif name is not None and (meant is not None or x.dtype is DType.F32):
         result = e.like(name, [x])
     else:
-        result = x
+        # In the scale of the result limits are as exact as the result.
+        x = requantized(e, x, goal) if goal is not None and are_integers([x], goal) else x
+        meant, result = x.quantization, x
         for operator, limit in (("MAXIMUM", low), ("MINIMUM", high)):
             if math.isfinite(limit):
                 bound = quantized_constant(e, np.array(limit), meant) if meant else _number(e, x, limit)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.frontends.onnx.draft import Tensor
+from kibi.frontends.onnx.draft import Quantization, Tensor
 from kibi.frontends.onnx.emitter import Emitter, channels_last
 from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.lowering.entry import Lowering
@@ -301,6 +301,11 @@ def _give_pool(
 def _average_pool(e: Emitter, node: Node) -> None:
     g, x, outputs = _pool(e, node)
     is_plain = not any((*g.before, *_missing(g, x.shape[1:3], outputs)))
+    goal = target(e, node.outputs[0])
+    is_summed = is_plain or (bool(node.integer("count_include_pad", 0)) and not node.integer("ceil_mode", 0))
+    if goal is not None and goal != x.quantization and is_summed and are_integers([x], goal):
+        give_spatial(e, node.outputs[0], _summed(e, node, x, g, outputs, goal))
+        return
     is_same = g.padding(x.shape[1:3], outputs) == "SAME" and not node.integer("count_include_pad", 0)
     if is_plain or is_same:
         _give_pool(e, node, "AVERAGE_POOL_2D", x, g, outputs, 0.0)
@@ -324,6 +329,27 @@ def _average_pool(e: Emitter, node: Node) -> None:
     if (factors != 1).any() or node.activation != "NONE":
         tensor = e.like("MUL", [tensor, e.constant(factors)], fused_activation_function=node.activation)
     give_spatial(e, node.outputs[0], tensor)
+
+
+def _summed(e: Emitter, node: Node, x: Tensor, g: Geometry, outputs: tuple[int, int], goal: Quantization) -> Tensor:
+    """Means in another scale: a depthwise convolution with ones rounds once, a pool and a QUANTIZE would twice."""
+    channels = x.shape[3]
+    count = g.kernel[0] * g.kernel[1]
+    ones = np.ones((1, *g.kernel, channels), np.int8)
+    weights = e.constant(ones, Quantization(DType.S8, (float(np.float32(1 / count)),), (0,)))
+    padding = g.padding(x.shape[1:3], outputs)
+    return e.add(
+        "DEPTHWISE_CONV_2D",
+        [x if padding else padded(e, x, g.before, g.after), weights, None],
+        (x.shape[0], *outputs, channels),
+        goal.dtype,
+        goal,
+        padding=padding or "VALID",
+        stride_h=g.stride[0],
+        stride_w=g.stride[1],
+        depth_multiplier=1,
+        fused_activation_function=node.activation,
+    )
 
 
 def _counts(
@@ -389,7 +415,7 @@ def _global_lp_pool(e: Emitter, node: Node) -> None:
 
 _AXES = "Windows have one or two axes."
 WINDOWS: Mapping[str, Lowering] = {
-    "AveragePool": Lowering(_average_pool, ("AVERAGE_POOL_2D", "PAD", "MUL"), True, _AXES),
+    "AveragePool": Lowering(_average_pool, ("AVERAGE_POOL_2D", "DEPTHWISE_CONV_2D", "PAD", "MUL"), True, _AXES),
     "Conv": Lowering(
         _conv,
         ("CONV_2D", "DEPTHWISE_CONV_2D", "PAD"),
