@@ -47,7 +47,9 @@ LAYERS: Mapping[str, Callable[[int], OnnxCase]] = {
     "Concat": _two("Concat"),
     "Conv": _image(lambda b, x: b.node("Conv", x, b.weights(6, 4, 3, 3), b.vector(6), pads=(1, 1, 1, 1))),
     "Conv, depthwise": _image(lambda b, x: b.node("Conv", x, b.weights(4, 1, 3, 3), b.vector(4), group=4)),
-    "ConvTranspose": _image(lambda b, x: b.node("ConvTranspose", x, b.weights(4, 3, 3, 3), b.vector(3), strides=(2, 2))),
+    "ConvTranspose": _image(
+        lambda b, x: b.node("ConvTranspose", x, b.weights(4, 3, 3, 3), b.vector(3), strides=(2, 2))
+    ),
     "Gemm": _rows(lambda b, x: b.node("Gemm", x, b.weights(7, 12), b.vector(7), transB=1)),
     "GlobalAveragePool": _image(lambda b, x: b.node("GlobalAveragePool", x)),
     "HardSwish": _image(lambda b, x: b.node("HardSwish", x)),

@@ -59,26 +59,18 @@ class OnnxBuilder:
         self.nodes.append(helper.make_node(op, list(inputs), names, domain=domain, name=names[0], **attributes))
         return names[0] if count == 1 else names
 
-    def model(
-        self, *outputs: str, opset: int = OPSET, kind: int = TensorProto.FLOAT, domains: Sequence[str] = ()
-    ) -> Any:
-        """The `ModelProto`."""
+    def model(self, *outputs: str, opset: int = OPSET, domains: Sequence[str] = (), shape: Sequence[int] = ()) -> Any:
+        """The `ModelProto`; `shape` is that of its outputs where `domains` are foreign, so that nobody infers it."""
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         results = [onnx.ValueInfoProto(name=name) for name in outputs]
         for result in results:
-            result.type.tensor_type.elem_type = kind
+            result.type.tensor_type.elem_type = TensorProto.FLOAT
+            for size in shape:
+                result.type.tensor_type.shape.dim.add().dim_value = size
         graph = helper.make_graph(self.nodes, "drawn", self.inputs, results, constants)
         opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
         made = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
-        return onnx.shape_inference.infer_shapes(made) if not domains else _shaped(made)
-
-
-def _shaped(model: Any) -> Any:
-    """The model with outputs of open shape, where the library cannot infer them."""
-    for output in model.graph.output:
-        output.type.tensor_type.shape.SetInParent()
-        output.type.tensor_type.ClearField("shape")
-    return model
+        return made if domains else onnx.shape_inference.infer_shapes(made)
 
 
 @dataclass(frozen=True, slots=True)

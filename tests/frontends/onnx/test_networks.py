@@ -45,7 +45,9 @@ def test_float_network_computes_what_onnx_does(network: Callable[[Choices], Onnx
 
 
 @pytest.mark.parametrize("network", [image_network, sequence_network])
-@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: f"{scheme.activations.__name__}-{scheme.weights.__name__}")
+@pytest.mark.parametrize(
+    "scheme", SCHEMES, ids=lambda scheme: f"{scheme.activations.__name__}-{scheme.weights.__name__}"
+)
 def test_quantized_networks_are_a_few_steps_from_onnx_runtime(
     network: Callable[[Choices], OnnxCase], scheme: Scheme
 ) -> None:

@@ -15,7 +15,7 @@ from kibi.frontends.onnx.fusing import fused
 from kibi.frontends.onnx.graph import Node, OnnxGraph
 from kibi.frontends.onnx.loading import loaded
 from kibi.frontends.onnx.lowering.registry import LOWERINGS
-from kibi.frontends.onnx.problems import Unsupported, grouped
+from kibi.frontends.onnx.problems import Unsupported, grouped, unsupported
 from kibi.frontends.onnx.targets import meant
 
 _SHOWN = 3
@@ -65,7 +65,7 @@ def convert(data: bytes, path: str, shapes: Mapping[str, Sequence[int]] = _NO_SH
         ToolchainError: the library `onnx` is missing.
     """
     claimed = frozenset(("", name) for name in LOWERINGS)
-    graph = fused(folded(loaded(data, path, shapes, claimed), path))
+    graph = fused(folded(loaded(data, path, shapes, claimed), path, claimed))
     return _converted(graph, path)
 
 
@@ -82,7 +82,7 @@ def _converted(graph: OnnxGraph, path: str) -> Conversion:
         try:
             lowering = None if node.domain else LOWERINGS.get(node.op)
             if lowering is None:
-                raise Unsupported("it is not supported", "Replace it; docs/onnx-operators.md lists what is")  # noqa: TRY301 - one place collects
+                raise unsupported()
             before = len(e.operations)
             lowering.convert(e, node)
             _note_floats(e, node, before)

@@ -12,6 +12,7 @@ from kibi.errors import ModelError, Problem
 from kibi.frontends.onnx.graph import Node, OnnxGraph, Value
 from kibi.frontends.onnx.library import onnx_library
 from kibi.frontends.onnx.loading import inferred, opset
+from kibi.frontends.onnx.problems import grouped, unsupported
 from kibi.frontends.onnx.rewriting import HIDDEN
 
 _MOST_ELEMENTS = 1 << 26
@@ -25,15 +26,16 @@ _MOVES = frozenset(("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", 
 _GROWS = frozenset(("ConstantOfShape", "Expand", "EyeLike", "Loop", "OneHot", "Pad", "Range", "Resize", "Scan", "Tile"))
 
 
-def folded(model: Any, path: str) -> OnnxGraph:
+def folded(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> OnnxGraph:
     """The graph of a model, in which no node depends on constants alone.
 
     Args:
         model: the `ModelProto`, whose inputs have complete shapes.
         path: of its file, for errors.
+        claimed: domain and name of the operators that are converted.
 
     Raises:
-        ModelError: shapes contradict each other, or depend on what is computed.
+        ModelError: shapes contradict each other, or depend on what is computed, or on operators that are not supported.
     """
     before = -1
     for _ in range(_MOST_ROUNDS):
@@ -42,7 +44,7 @@ def folded(model: Any, path: str) -> OnnxGraph:
         if len(model.graph.node) == before:
             break
         before = len(model.graph.node)
-    return _frozen(model, path)
+    return _frozen(model, path, claimed)
 
 
 class _Folding:
@@ -202,7 +204,7 @@ def _captured(node: Any) -> Iterator[str]:
             yield from (output.name for output in graph.output)
 
 
-def _frozen(model: Any, path: str) -> OnnxGraph:
+def _frozen(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> OnnxGraph:
     onnx = onnx_library()
     kinds = onnx.TensorProto.DataType
     values: dict[str, Value] = {}
@@ -234,7 +236,9 @@ def _frozen(model: Any, path: str) -> OnnxGraph:
         opset(model),
     )
     if unknown:
-        raise ModelError(path, _open(unknown))
+        missing = [(node, unsupported()) for node in nodes if (node.domain, node.op) not in claimed]
+        open_shapes = _open([(node, name) for node, name in unknown if (node.domain, node.op) in claimed])
+        raise ModelError(path, [*grouped(missing), *open_shapes])
     return graph
 
 

@@ -22,6 +22,11 @@ class Unsupported(Exception):  # noqa: N818 - it is caught within the reader, an
         super().__init__(what)
 
 
+def unsupported() -> Unsupported:
+    """The reason for an operator that has no conversion."""
+    return Unsupported("it is not supported", "Replace it; docs/onnx-operators.md lists what is")
+
+
 def grouped(found: Sequence[tuple[Node, Unsupported]]) -> list[Problem]:
     """One problem for each operator and reason, with the names of some of its nodes."""
     groups: dict[tuple[str, str, str], list[str]] = {}

@@ -126,9 +126,7 @@ def _gru_step(d: _Direction, x: Real, states: list[Real | None]) -> list[Real]:
     recurrent, bias = d.weights.recurrent, d.weights.recurrent_bias
     first = [d.gate(x, number) for number in range(3)]
     if hidden is not None:
-        first[:2] = [
-            first[number] + d.dense(hidden, d.of_gate(number, recurrent), None) for number in range(2)
-        ]
+        first[:2] = [first[number] + d.dense(hidden, d.of_gate(number, recurrent), None) for number in range(2)]
     update, reset = (f(d.clipped(total)) for total in first[:2])
     third, third_bias = d.of_gate(2, recurrent), d.of_gate(2, bias)
     if d.node.integer("linear_before_reset", 0):
@@ -254,9 +252,7 @@ def _run(d: _Direction, kind: _Cell, x: Real, states: list[Real | None], steps: 
     return made
 
 
-def _give(
-    e: Emitter, node: Node, outputs: list[list[Real]], finals: list[list[Real]], *, is_batch_first: bool
-) -> None:
+def _give(e: Emitter, node: Node, outputs: list[list[Real]], finals: list[list[Real]], *, is_batch_first: bool) -> None:
     """Says what the outputs are: all hidden states `[T, D, B, H]`, and the last states `[D, B, H]`."""
     directions, steps = len(outputs), len(outputs[0])
     batch, size = outputs[0][0].tensor.shape
@@ -292,7 +288,10 @@ def _joined(e: Emitter, rows: Sequence[Tensor]) -> Tensor:
     return e.add("CONCATENATION", rows, shape, DType.F32, axis=0)
 
 
-_LIMITS = "Sequences of one length; weights are constants; activations are Relu, Sigmoid and Tanh. Computed as float32, each step by itself."
+_LIMITS = (
+    "Sequences of one length; weights are constants; activations are Relu, Sigmoid and Tanh. "
+    "Computed as float32, each step by itself."
+)
 RECURRENT: Mapping[str, Lowering] = {
     "GRU": Lowering(
         _recurrent(_GRU),
@@ -301,7 +300,10 @@ RECURRENT: Mapping[str, Lowering] = {
         _LIMITS,
     ),
     "LSTM": Lowering(
-        _recurrent(_LSTM), ("FULLY_CONNECTED", "SLICE", "ADD", "LOGISTIC", "MUL", "TANH", "CONCATENATION"), False, _LIMITS
+        _recurrent(_LSTM),
+        ("FULLY_CONNECTED", "SLICE", "ADD", "LOGISTIC", "MUL", "TANH", "CONCATENATION"),
+        False,
+        _LIMITS,
     ),
     "RNN": Lowering(_recurrent(_RNN), ("FULLY_CONNECTED", "SLICE", "ADD", "TANH", "CONCATENATION"), False, _LIMITS),
 }
