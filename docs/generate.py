@@ -4,7 +4,7 @@
     python docs/generate.py --check                 check all: 1 where something is stale
     python docs/generate.py --check docs/tutorial.md README.md
 
-Written are the pages `operators.md`, `errors.md` and `commands.md`, the pictures, the figures of the shipped model, the
+Written are the pages `operators.md`, `onnx-operators.md`, `errors.md` and `commands.md`, the pictures, the figures of the shipped model, the
 recorded counts, and what the code blocks of every document print.
 """  # noqa: INP001 - a folder of documents and scripts, no package
 
@@ -44,7 +44,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
     """Returns for each file a function that makes its text."""
     docs = ROOT / "docs"
     made: dict[Path, Callable[[], str]] = {}
-    for name in ("operators.md", "errors.md", "commands.md"):
+    for name in ("operators.md", "onnx-operators.md", "errors.md", "commands.md"):
         made[docs / name] = lambda name=name: _pages()[name]  # type: ignore[misc]  # the default binds the loop's value
     for name in (
         "plan.svg",

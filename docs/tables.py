@@ -18,6 +18,7 @@ import numpy as np
 
 import kibi
 import kibi.demo
+from onnx_tables import onnx_operators_page
 from kibi import errors
 from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
 from kibi.eager.events import ID_BYTES
@@ -43,7 +44,12 @@ _ATTRIBUTE = re.compile(r"^ +(?P<name>[\w, ]+): (?P<text>.+)$", re.MULTILINE)
 
 def pages() -> Mapping[str, str]:
     """Returns the text of each generated page, by its file name."""
-    return {"operators.md": operators_page(), "errors.md": errors_page(), "commands.md": commands_page()}
+    return {
+        "operators.md": operators_page(),
+        "onnx-operators.md": onnx_operators_page(),
+        "errors.md": errors_page(),
+        "commands.md": commands_page(),
+    }
 
 
 def operators_page() -> str:

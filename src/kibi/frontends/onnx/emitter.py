@@ -181,7 +181,9 @@ class Emitter:
         quantization: Quantization | None = None,
         **attributes: Attribute,
     ) -> Tensor:
-        """Adds an operation with one output, and returns that."""
+        """Adds an operation with one output, and returns that. Inputs that are left out at the end are not in the file."""
+        while inputs and inputs[-1] is None:
+            inputs = inputs[:-1]
         output = Tensor(tuple(int(size) for size in shape), dtype, quantization)
         self.operations.append(Operation(operator, tuple(inputs), (output,), attributes))
         return output

@@ -102,7 +102,7 @@ class _Folding:
         results = self._evaluated(node, arrays)
         if results is None:
             return False
-        if node.op_type in _KEPT:
+        if node.op_type in _KEPT and not _is_real_only(node, arrays):
             self._meanings[node.output[0]] = results[0]
             return False
         return self._keep(node, results)
@@ -156,6 +156,12 @@ class _Folding:
             )
             self._shapes[name] = array.shape
         return True
+
+
+def _is_real_only(node: Any, arrays: list[Array | None]) -> bool:
+    """True for a DequantizeLinear whose integers have no form in a `.tflite` file: scales of blocks, or floats of 8 bits."""
+    is_blocked = any(each.name == "block_size" and each.i for each in node.attribute)
+    return is_blocked or (arrays[0] is not None and "float" in arrays[0].dtype.name)
 
 
 def _shapes(graph: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
