@@ -4,8 +4,8 @@
     python docs/generate.py --check                 check all: 1 where something is stale
     python docs/generate.py --check docs/tutorial.md README.md
 
-Written are the pages `operators.md`, `onnx-operators.md`, `errors.md` and `commands.md`, the pictures, the figures of the shipped model, the
-recorded counts, and what the code blocks of every document print.
+Written are the pages `operators.md`, `onnx-operators.md`, `errors.md` and `commands.md`, the pictures, the figures of
+the shipped model, the recorded counts, and what the code blocks of every document print.
 """  # noqa: INP001 - a folder of documents and scripts, no package
 
 import argparse

@@ -15,10 +15,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+from onnx_tables import onnx_operators_page
 
 import kibi
 import kibi.demo
-from onnx_tables import onnx_operators_page
 from kibi import errors
 from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
 from kibi.eager.events import ID_BYTES

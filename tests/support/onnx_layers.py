@@ -1,6 +1,7 @@
 """ONNX models of one layer, for which rounding is measured."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def _two(op: str, low: float = -3) -> Callable[[int], OnnxCase]:
         names = [b.input(_IMAGE, name=name) for name in ("x", "y")]
         rng = np.random.default_rng(seed)
         inputs = {name: rng.uniform(low, low + 5, _IMAGE).astype(np.float32) for name in names}
-        attributes = {"axis": 1} if op == "Concat" else {}
+        attributes: dict[str, Any] = {"axis": 1} if op == "Concat" else {}
         return OnnxCase(b.model(str(b.node(op, *names, **attributes))), inputs)
 
     return case

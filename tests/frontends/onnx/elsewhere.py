@@ -7,12 +7,12 @@ import numpy as np
 import onnxruntime
 from onnx import numpy_helper
 
-from kibi.dtypes import Array
+from kibi.frontends.onnx.graph import Numbers
 
 onnxruntime.set_default_logger_severity(3)
 
 
-def computed_elsewhere(model: Any, inputs: Mapping[str, Array]) -> list[Array]:
+def computed_elsewhere(model: Any, inputs: Mapping[str, Numbers]) -> list[Numbers]:
     """The outputs of a `ModelProto`, without ONNX Runtime's own rewrites of the graph."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from kibi.dtypes import Array
+from kibi.frontends.onnx.graph import Numbers
 
 REFUSED: Mapping[str, str] = MappingProxyType({
     r"(cast|castlike|dequantizelinear|quantizelinear)_.*(FLOAT4|FLOAT8|float4|e4m3|e5m2).*": "elements of type FLOAT",
@@ -62,12 +62,12 @@ class NodeCase:
 
     name: str
     model: Any = field(repr=False)
-    inputs: Sequence[Array] = field(repr=False)
-    outputs: Sequence[Array] = field(repr=False)
+    inputs: Sequence[Numbers] = field(repr=False)
+    outputs: Sequence[Numbers] = field(repr=False)
     rtol: float
     atol: float
 
-    def with_constants(self, first: int) -> tuple[Any, dict[str, Array]]:
+    def with_constants(self, first: int) -> tuple[Any, dict[str, Numbers]]:
         """The model whose inputs from that place on are constants, and the arrays of the others by name."""
         model = onnx.ModelProto()
         model.CopyFrom(self.model)
@@ -105,5 +105,5 @@ def _read(case: Any) -> Iterator[NodeCase]:
             yield NodeCase(case.name, case.model, arrays[0], arrays[1], case.rtol, case.atol)
 
 
-def _array(value: Any) -> Array:
+def _array(value: Any) -> Numbers:
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from kibi.dtypes import Array, DType
+from kibi.dtypes import DType
 from kibi.frontends.onnx import Conversion, convert
+from kibi.frontends.onnx.graph import Numbers
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, Tensor
 from kibi.planner import plan
@@ -14,7 +15,7 @@ from kibi.runtime import Interpreter
 from kibi.targets import target
 
 
-def given(graph: Graph, conversion: Conversion, inputs: Mapping[str, Array]) -> list[Array]:
+def given(graph: Graph, conversion: Conversion, inputs: Mapping[str, Numbers]) -> list[Numbers]:
     """Inputs in ONNX's order and types as the converted model takes them."""
     taken = []
     for index in graph.inputs:
@@ -26,7 +27,7 @@ def given(graph: Graph, conversion: Conversion, inputs: Mapping[str, Array]) -> 
     return taken
 
 
-def _stored(array: Array, tensor: Tensor) -> Array:
+def _stored(array: Numbers, tensor: Tensor) -> Numbers:
     dtype = tensor.type.dtype
     if dtype is DType.S8 and array.dtype == np.uint8:
         return (array.astype(np.int16) - 128).astype(np.int8)
@@ -35,7 +36,9 @@ def _stored(array: Array, tensor: Tensor) -> Array:
     return array.astype(dtype.numpy)
 
 
-def taken(conversion: Conversion, names: Sequence[str], outputs: Sequence[Array], kinds: Sequence[Any]) -> list[Array]:
+def taken(
+    conversion: Conversion, names: Sequence[str], outputs: Sequence[Numbers], kinds: Sequence[Any]
+) -> list[Numbers]:
     """The outputs of the converted model in ONNX's order and types."""
     found = []
     for name, array, kind in zip(names, outputs, kinds, strict=True):
@@ -49,14 +52,14 @@ def taken(conversion: Conversion, names: Sequence[str], outputs: Sequence[Array]
     return found
 
 
-def run(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
+def run(graph: Graph, inputs: Sequence[Numbers]) -> list[Numbers]:
     """The outputs of a model, computed by Kibi's runtime."""
     return list(Interpreter(graph, plan(graph, target("host"))).run(inputs))
 
 
 def run_onnx(
-    model: Any, inputs: Mapping[str, Array], kinds: Sequence[Any], shapes: Mapping[str, Sequence[int]] | None = None
-) -> list[Array]:
+    model: Any, inputs: Mapping[str, Numbers], kinds: Sequence[Any], shapes: Mapping[str, Sequence[int]] | None = None
+) -> list[Numbers]:
     """The outputs of a `ModelProto`, in ONNX's order of axes.
 
     Args:

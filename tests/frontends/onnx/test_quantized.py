@@ -32,7 +32,7 @@ def _quantize(b: OnnxBuilder, x: str, meaning: tuple[Any, Any]) -> str:
     return str(b.node("QuantizeLinear", x, *(b.constant(np.array(each)) for each in meaning)))
 
 
-def _dequantize(b: OnnxBuilder, x: str, meaning: tuple[Any, Any], **attributes: int) -> str:
+def _dequantize(b: OnnxBuilder, x: str, meaning: tuple[Any, Any], **attributes: Any) -> str:
     return str(b.node("DequantizeLinear", x, *(b.constant(np.array(each)) for each in meaning), **attributes))
 
 
@@ -101,7 +101,7 @@ def test_uint8_means_the_same_numbers_128_lower() -> None:
 )
 def test_weights_with_a_zero_point_become_symmetric_and_mean_the_same(kind: Any, zero: int) -> None:
     """As long as the differences have 8 bits the layer computes with integers; also weights of 4 bits."""
-    limits = ml_dtypes.iinfo(kind)
+    limits: Any = ml_dtypes.iinfo(kind)  # type: ignore[no-untyped-call]
     stored = np.random.default_rng(2).integers(max(limits.min, zero - 127), min(limits.max, zero + 127) + 1, (4, 6))
     model = _dense(stored.astype(kind), _SCALES, np.full(4, zero).astype(kind))
     _, graph = _read(model)
@@ -237,8 +237,13 @@ def test_operator_of_onnx_runtime_computes_what_it_does(op: str) -> None:
     first, last = ([b.constant(np.array(each)) for each in meaning] for meaning in (x, y))
     attributes: dict[str, int] = {}
     if op == "QGemm":
-        weights = (_STORED.astype(np.int8), np.array(0.02, np.float32), np.array(0, np.int8), np.arange(4, dtype=np.int32))
-        inputs = [stored, *first, *map(b.constant, weights), *last]
+        weights = (
+            _STORED.astype(np.int8),
+            np.array(0.02, np.float32),
+            np.array(0, np.int8),
+            np.arange(4, dtype=np.int32),
+        )
+        inputs = [stored, *first, *(b.constant(np.asarray(each)) for each in weights), *last]
         attributes = {"transA": 0, "transB": 1}
     elif op == "QLinearConcat":
         inputs, attributes = [*last, stored, *first, stored, *first], {"axis": 1}

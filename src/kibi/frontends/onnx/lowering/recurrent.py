@@ -130,10 +130,11 @@ def _gru_step(d: _Direction, x: Real, states: list[Real | None]) -> list[Real]:
     update, reset = (f(d.clipped(total)) for total in first[:2])
     third, third_bias = d.of_gate(2, recurrent), d.of_gate(2, bias)
     if d.node.integer("linear_before_reset", 0):
-        inner = reset * x.constant(third_bias) if hidden is None else reset * d.dense(hidden, third, third_bias)
-    else:
-        inner = None if hidden is None else d.dense(reset * hidden, third, None)
-    candidate = g(d.clipped(first[2] if inner is None else first[2] + inner))
+        inner = x.constant(third_bias) if hidden is None else d.dense(hidden, third, third_bias)
+        first[2] = first[2] + reset * inner
+    elif hidden is not None:
+        first[2] = first[2] + d.dense(reset * hidden, third, None)
+    candidate = g(d.clipped(first[2]))
     result = (1.0 - update) * candidate
     return [result if hidden is None else result + update * hidden]
 
