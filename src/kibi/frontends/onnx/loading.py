@@ -166,7 +166,7 @@ def _fix_one(value: Any, wanted: tuple[int, ...], known: dict[str, int]) -> list
         for _ in wanted:
             kind.shape.dim.add()
     sizes = kind.shape.dim
-    fixed = [size.dim_value or None for size in sizes]
+    fixed = [size.dim_value if size.dim_value > 0 else None for size in sizes]
     if len(sizes) != len(wanted) or any(a not in (None, b) for a, b in zip(fixed, wanted, strict=True)):
         what = f"shape {list(wanted)} does not fit the file's {_shown(value)}"
         return [Problem(what, "Give a shape that fits, in the file's order of axes", tensor=value.name)]
@@ -187,13 +187,14 @@ def _open_sizes(inputs: Sequence[Any]) -> list[Problem]:
     if empty:
         what = "an input has no elements"
         return [Problem(f"{what}: its shape is {_shown(v)}", "Give sizes of 1 or more", tensor=v.name) for v in empty]
-    unknown = [value for value in inputs if any(not size.dim_value for size in value.type.tensor_type.shape.dim)]
+    # Some exporters write -1 for a size that is open.
+    unknown = [value for value in inputs if any(size.dim_value < 1 for size in value.type.tensor_type.shape.dim)]
     ranks = [value for value in inputs if not value.type.tensor_type.HasField("shape")]
     if not unknown and not ranks:
         return []
     shown = "; ".join(f"{value.name} {_shown(value)}" for value in unknown + ranks)
     options = " ".join(
-        f"--shape {value.name}={','.join(str(size.dim_value or 1) for size in value.type.tensor_type.shape.dim)}"
+        f"--shape {value.name}={','.join(str(max(size.dim_value, 1)) for size in value.type.tensor_type.shape.dim)}"
         for value in unknown + ranks
     )
     return [
@@ -208,7 +209,10 @@ def _shown(value: Any) -> str:
     kind = value.type.tensor_type
     if not kind.HasField("shape"):
         return "of unknown rank"
-    sizes = (size.dim_value if size.HasField("dim_value") else size.dim_param or "?" for size in kind.shape.dim)
+    sizes = (
+        size.dim_param or "?" if size.dim_value < 0 or not size.HasField("dim_value") else size.dim_value
+        for size in kind.shape.dim
+    )
     return f"[{', '.join(map(str, sizes))}]"
 
 
