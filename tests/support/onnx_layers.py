@@ -53,6 +53,7 @@ LAYERS: Mapping[str, Callable[[int], OnnxCase]] = {
     ),
     "Gemm": _rows(lambda b, x: b.node("Gemm", x, b.weights(7, 12), b.vector(7), transB=1)),
     "GlobalAveragePool": _image(lambda b, x: b.node("GlobalAveragePool", x)),
+    "HardSigmoid": _image(lambda b, x: b.node("HardSigmoid", x)),
     "HardSwish": _image(lambda b, x: b.node("HardSwish", x)),
     "LeakyRelu": _image(lambda b, x: b.node("LeakyRelu", x, alpha=0.1)),
     "LogSoftmax": _rows(lambda b, x: b.node("LogSoftmax", x)),

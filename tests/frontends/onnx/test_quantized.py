@@ -110,13 +110,29 @@ def test_weights_with_a_zero_point_become_symmetric_and_mean_the_same(kind: Any,
     assert _steps(model, _inputs(), float(_Y[0])) < 1.01
 
 
-def test_weights_whose_zero_point_leaves_no_8_bits_are_float32_and_noted() -> None:
-    """The numbers stay exact; the layer is slower, and the conversion says so."""
-    stored = np.array([[0, 255, 3, 4, 5, 6]] * 4, np.uint8)
-    model = _dense(stored, _SCALES, np.zeros(4, np.uint8))
+def test_channels_whose_zero_point_leaves_no_8_bits_are_rounded_and_noted() -> None:
+    """A channel with 255 less 0 gets a larger scale; the others stay exact, and the conversion says so."""
+    stored = np.array([[0, 255, 3, 4, 5, 6], [9, 120, 3, 4, 127, 6]], np.uint8)
+    model = _dense(stored, np.array(0.01, np.float32), np.array(0, np.uint8))
     conversion, graph = _read(model)
-    assert _operators(graph) == ["QUANTIZE", "DEQUANTIZE", "FULLY_CONNECTED", "QUANTIZE", "DEQUANTIZE"]
+    assert _operators(graph) == ["QUANTIZE", "FULLY_CONNECTED", "DEQUANTIZE"]
     assert [list(names) for text, names in conversion.notes.items() if "8 bits" in text] == [["gemm_3"]]
+    filter_ = graph.views[1]["filter"]
+    meant = filter_.type.quantization
+    assert meant is not None
+    assert meant.scales == pytest.approx((0.01 * 255 / 127, 0.01))
+    assert graph.views[1].constant("filter").tolist() == [[0, 127, 1, 2, 2, 3], [9, 120, 3, 4, 127, 6]]
+    assert _steps(model, _inputs(), float(_Y[0])) < 2.01
+
+
+@pytest.mark.parametrize(("op", "number"), [("Mul", 0.17), ("Div", 6.0), ("Add", -1.5), ("Sub", 3.0)])
+def test_number_beside_integers_gets_a_scale_of_its_own(op: str, number: float) -> None:
+    """A factor that nobody quantized does not make the operator float32."""
+    b = OnnxBuilder(3)
+    y = b.node(op, _pair(b, b.input((2, 6)), _X), b.constant(np.array(number, np.float32)))
+    model = b.model(_pair(b, str(y), _Y))
+    _, graph = _read(model)
+    assert _operators(graph) == ["QUANTIZE", {"Div": "MUL"}.get(op, op.upper()), "DEQUANTIZE"]
     assert _steps(model, _inputs(), float(_Y[0])) < 1.01
 
 

@@ -42,7 +42,7 @@ def _model(op: str, direction: str, steps: int, batch: int, *, is_full: bool) ->
 @pytest.mark.parametrize("op", _GATES)
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("is_full", [False, True])
-def test_recurrent_layer_computes_what_onnx_runtime_does(op: str, direction: str, is_full: bool) -> None:  # noqa: FBT001 - a parameter of pytest
+def test_recurrent_layer_computes_what_onnx_runtime_does(op: str, direction: str, is_full: bool) -> None:
     """All outputs, of one sequence and of several, up to the rounding of float32."""
     for steps, batch in ((1, 1), (4, 3)):
         model, feeds = _model(op, direction, steps, batch, is_full=is_full)

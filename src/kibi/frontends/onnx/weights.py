@@ -32,7 +32,7 @@ class Layer:
     quantization: Quantization | None
 
 
-def layer(e: Emitter, node: Node, source: Tensor, weights: Tensor, bias: Array | None) -> Layer:
+def layer(e: Emitter, node: Node, source: Tensor, weights: Tensor, bias: Array | None, axis: int = 0) -> Layer:
     """The operands as integers where all that belongs to it has scales that fit; else as f32.
 
     Args:
@@ -41,12 +41,13 @@ def layer(e: Emitter, node: Node, source: Tensor, weights: Tensor, bias: Array |
         source: the input.
         weights: a constant in the operator's layout.
         bias: the real numbers `[O]`; None if there is none.
+        axis: of the weights' output channels.
     """
     goal = target(e, node.outputs[0])
     has_scales = source.quantization is not None and weights.quantization is not None
     reason = "" if not has_scales else "no QuantizeLinear gives its output a scale"
     if goal is not None and has_scales:
-        found = _integers(e, source, weights, bias, goal)
+        found = _integers(e, source, _symmetric(e, node, weights, axis), bias, goal)
         if isinstance(found, Layer):
             return found
         reason = found
@@ -58,13 +59,14 @@ def layer(e: Emitter, node: Node, source: Tensor, weights: Tensor, bias: Array |
     return Layer(e.dequantized(source), e.dequantized(weights), tensor, DType.F32, None)
 
 
-def _integers(e: Emitter, source: Tensor, weights: Tensor, bias: Array | None, goal: Quantization) -> Layer | str:
+def _integers(
+    e: Emitter, source: Tensor, symmetric: Tensor | None, bias: Array | None, goal: Quantization
+) -> Layer | str:
     """The operands as integers, or why they cannot be."""
     if not are_integers([source], goal):
         return "input and output have no integers of one type with one scale"
-    symmetric = _symmetric(e, weights)
     if symmetric is None:
-        return "weights less their zero point are no integers of 8 bits"
+        return "its weights are no integers of 8 bits"
     assert source.quantization is not None  # noqa: S101 (the caller has looked; said for the type checker)
     assert symmetric.quantization is not None  # noqa: S101 (as above)
     if bias is None:
@@ -78,21 +80,32 @@ def _integers(e: Emitter, source: Tensor, weights: Tensor, bias: Array | None, g
     return Layer(source, symmetric, e.constant(sums.astype(kind.numpy), meant), goal.dtype, goal)
 
 
-def _symmetric(e: Emitter, weights: Tensor) -> Tensor | None:
-    """Weights of which all zero points are 0, and which mean the same; None if they need more than 8 bits."""
+def _symmetric(e: Emitter, node: Node, weights: Tensor, channels: int) -> Tensor | None:
+    """Weights of which all zero points are 0; None if they are not of 8 bits.
+
+    They mean the same where the differences have 8 bits. Other channels get a larger scale of their own, and are rounded.
+    """
     meant = weights.quantization
     if meant is None or weights.data is None or meant.dtype is not DType.S8:
         return None
     if not any(meant.zero_points):
         return weights
+    axis = meant.axis if meant.is_per_channel else channels
     along = [1] * weights.data.ndim
-    along[meant.axis] = -1
+    along[axis] = -1
+    others = tuple(each for each in range(weights.data.ndim) if each != axis)
     zeros = np.asarray(meant.zero_points).reshape(along if meant.is_per_channel else (1,) * weights.data.ndim)
     moved = weights.data.astype(np.int64) - zeros
     low, high = DType.S8.limits
-    if moved.min(initial=0) < low or moved.max(initial=0) > high:
-        return None
-    return e.constant(moved.astype(np.int8), replace(meant, zero_points=(0,) * len(meant.scales)))
+    factors = np.maximum(np.maximum(moved.max(axis=others) / high, moved.min(axis=others) / low), 1.0)
+    if (factors == 1).all():
+        return e.constant(moved.astype(np.int8), replace(meant, zero_points=(0,) * len(meant.scales)))
+    e.note("computed with weights that are rounded, because less their zero point some take more than 8 bits", node)
+    scales = np.asarray(meant.scales, np.float32) * factors.astype(np.float32)
+    rounded = np.clip(np.rint(moved / factors.reshape(along)), low, high).astype(np.int8)
+    count = len(factors)
+    wider = Quantization(DType.S8, tuple(float(each) for each in np.broadcast_to(scales, (count,))), (0,) * count, axis)
+    return e.constant(rounded, replace(wider, axis=axis if count > 1 else 0))
 
 
 def real_constant(e: Emitter, name: str) -> Numbers | None:

@@ -11,7 +11,7 @@ from kibi.frontends.onnx.graph import Node
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.problems import Unsupported
 from kibi.frontends.onnx.real import Real
-from kibi.frontends.onnx.targets import INTEGERS, are_integers, requantized, target
+from kibi.frontends.onnx.targets import INTEGERS, are_integers, requantized, target, with_scale
 
 _ACTIVE = frozenset(("ADD", "SUB", "MUL", "DIV"))
 _WIDENED = frozenset((DType.S8, DType.S16, DType.U8, DType.U32))
@@ -47,17 +47,48 @@ def _arithmetic(operator: str, types: Sequence[DType] = INTEGERS) -> Callable[[E
     def convert(e: Emitter, node: Node) -> None:
         tensors, order = operands(e, node, node.inputs)
         goal = target(e, node.outputs[0])
-        if len(tensors) != 2 or not are_integers(tensors, goal, types):
+        name, tensors = _with_scaled_number(e, operator, tensors, goal)
+        if len(tensors) != 2 or not are_integers(tensors, goal, types if name == operator else INTEGERS):
             tensors, goal = [e.dequantized(each) for each in tensors], None
         if len(tensors) == 1:
             e.give(node.outputs[0], tensors[0], order)
             return
         result = tensors[0]
         for each in tensors[1:]:
-            result = combined(e, operator, [result, each], goal, node.activation)
+            result = combined(e, name, [result, each], goal, node.activation)
         e.give(node.outputs[0], result, order)
 
     return convert
+
+
+def _with_scaled_number(
+    e: Emitter, operator: str, tensors: list[Tensor], goal: Quantization | None
+) -> tuple[str, list[Tensor]]:
+    """The operator and its inputs; a number without a scale beside integers gets one in which it is exact up to float32.
+
+    A division by a number becomes a product with its reciprocal, which has kernels for more types.
+    """
+    if goal is None or len(tensors) != 2 or goal.dtype not in INTEGERS:
+        return operator, tensors
+    places = [place for place, each in enumerate(tensors) if each.data is not None and each.quantization is None]
+    if len(places) != 1 or tensors[1 - places[0]].quantization is None or tensors[places[0]].data is None:
+        return operator, tensors
+    (place,) = places
+    number = np.asarray(tensors[place].data)
+    value = float(number.reshape(-1)[0]) if number.size == 1 else 0.0
+    if number.size != 1 or not np.isfinite(value) or (operator == "DIV" and (place == 0 or value == 0)):
+        return operator, tensors
+    name, value = ("MUL", 1 / value) if operator == "DIV" else (operator, value)
+    return name, [
+        scaled_number(e, value, number.shape, goal) if at == place else each for at, each in enumerate(tensors)
+    ]
+
+
+def scaled_number(e: Emitter, value: float, shape: tuple[int, ...], goal: Quantization) -> Tensor:
+    """A constant with the type of a goal, and a scale in which it is the largest integer."""
+    most = goal.dtype.limits[1]
+    integers = np.full(shape, int(np.sign(value)) * most, goal.dtype.numpy)
+    return e.constant(integers, with_scale(goal, abs(value) / most if value else 1.0, 0))
 
 
 def _extreme(operator: str) -> Callable[[Emitter, Node], None]:

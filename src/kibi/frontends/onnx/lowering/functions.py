@@ -10,6 +10,7 @@ from kibi.frontends.onnx.draft import Quantization, Tensor
 from kibi.frontends.onnx.emitter import ELEMENTS, Emitter
 from kibi.frontends.onnx.fusing import limits
 from kibi.frontends.onnx.graph import Node
+from kibi.frontends.onnx.lowering.elementwise import scaled_number
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.problems import Unsupported
 from kibi.frontends.onnx.real import Real
@@ -208,8 +209,21 @@ def _shrink(x: Real, node: Node) -> Real:
     return (x - bias).where(x.compared("GREATER", limit), lower)
 
 
-def _hard_sigmoid(x: Real, node: Node) -> Real:
-    return (x * node.real("alpha", 0.2) + node.real("beta", 0.5)).larger(0.0).smaller(1.0)
+def _hard_sigmoid(e: Emitter, node: Node) -> None:
+    """Of integers the sum's scale ends where the result does, at 0 and 1: no limits are needed."""
+    alpha, beta = node.real("alpha", 0.2), node.real("beta", 0.5)
+    stored = e.unscrambled(e.stored(node.inputs[0]))
+    x, goal = stored.tensor, target(e, node.outputs[0])
+    if goal is None or alpha <= 0 or not are_integers([x], goal, (DType.S8,)):
+        _formula(lambda real, _: (real * alpha + beta).larger(0.0).smaller(1.0))(e, node)
+        return
+    between = with_scale(goal, 1 / alpha / 255, goal.dtype.limits[0])
+    total = e.add("ADD", [x, scaled_number(e, beta / alpha, (), goal)], x.shape, goal.dtype, between)
+    e.give(
+        node.outputs[0],
+        e.add("MUL", [total, scaled_number(e, alpha, (), goal)], x.shape, goal.dtype, goal),
+        stored.order,
+    )
 
 
 def _asinh(x: Real) -> Real:
@@ -288,7 +302,7 @@ FUNCTIONS: Mapping[str, Lowering] = {
     "Exp": Lowering(_plain("EXP"), ("EXP",), False, _REAL),
     "Floor": Lowering(_plain("FLOOR"), ("FLOOR",), False, _REAL),
     "Gelu": Lowering(_formula(_gelu), ("MUL", "ADD", "TANH", "and those of Erf"), False, "As Erf."),
-    "HardSigmoid": Lowering(_formula(_hard_sigmoid), ("MUL", "ADD", "MAXIMUM", "MINIMUM")),
+    "HardSigmoid": Lowering(_hard_sigmoid, ("MUL", "ADD", "MAXIMUM", "MINIMUM"), True),
     "HardSwish": Lowering(_activation("HARD_SWISH"), ("HARD_SWISH",), True),
     "Identity": Lowering(_identity, (), True),
     "IsInf": Lowering(_is_inf, ("EQUAL", "LOGICAL_OR")),

@@ -136,7 +136,7 @@ def _conv(e: Emitter, node: Node) -> None:
     bias = real_constant(e, node.inputs[2]) if node.input(2) else None
     if node.input(2) and bias is None:
         raise Unsupported("its bias is computed by the model", "Use a constant bias")
-    parts = layer(e, node, x, weights, bias)
+    parts = layer(e, node, x, weights, bias, axis=3 if is_depthwise else 0)
     x = parts.input if padding else padded(e, parts.input, g.before, g.after)
     options: dict[str, Any] = {"stride_h": g.stride[0], "stride_w": g.stride[1], "padding": padding or "VALID"}
     options |= {"dilation_h_factor": g.dilation[0], "dilation_w_factor": g.dilation[1]}
