@@ -62,7 +62,17 @@ def _shape(b: OnnxBuilder, *sizes: int) -> str:
         ),
         (lambda b, x: b.node("Softmax", _conv(b, x), axis=1), ["CONV_2D", "SOFTMAX"]),
         (lambda b, x: b.node("Concat", _conv(b, x), x, axis=1), ["CONV_2D", "CONCATENATION"]),
-        (lambda b, x: b.node("Mul", _conv(b, x), b.constant(np.ones((4, 1, 1), np.float32) * 3)), ["CONV_2D", "MUL"]),
+        (lambda b, x: b.node("Mul", _conv(b, x), b.constant(np.ones((4, 6, 1), np.float32) * 3)), ["CONV_2D", "MUL"]),
+        (lambda b, x: b.node("Mul", b.constant(np.arange(4, dtype=np.float32).reshape(4, 1, 1)), _conv(b, x)), ["CONV_2D"]),
+        (lambda b, x: b.node("Sub", b.constant(np.ones((1, 1, 1), np.float32)), _conv(b, x)), ["CONV_2D"]),
+        (lambda b, x: b.node("Div", _conv(b, x), b.constant(np.array([[[2]], [[3]], [[4]], [[5]]], np.float32))), ["CONV_2D"]),
+        (
+            lambda b, x: b.node(
+                "Add", b.node("ConvTranspose", x, b.weights(4, 3, 3, 3)), b.constant(np.array([[[2]], [[3]], [[4]]], np.float32))
+            ),
+            ["TRANSPOSE_CONV"],
+        ),
+        (lambda b, x: b.node("Add", _conv(b, x), b.constant(np.arange(8, dtype=np.float32))), ["CONV_2D", "ADD"]),
         (lambda b, x: b.node("Add", b.constant(np.ones((1, 4, 6, 8), np.float32)), _conv(b, x)), ["CONV_2D", "ADD"]),
         (
             lambda b, x: b.node("Slice", _conv(b, x), _shape(b, 1, 2), _shape(b, 3, 6), _shape(b, 1, 2)),
@@ -95,6 +105,24 @@ def _shape(b: OnnxBuilder, *sizes: int) -> str:
 def test_network_has_exactly_these_operators(build: _Network, expected: list[str]) -> None:
     """No TRANSPOSE, nothing twice, and the numbers are ONNX Runtime's."""
     assert _operators(build) == expected
+
+
+@pytest.mark.parametrize("is_divided_first", [False, True])
+@pytest.mark.parametrize("op", ["Div", "Mul"])
+def test_hard_swish_that_is_taken_apart_becomes_one_operator(op: str, is_divided_first: bool) -> None:
+    """`x * Clip(x + 3, 0, 6) / 6`, as exporters write it; another number is another function."""
+
+    def build(b: OnnxBuilder, x: str, number: float) -> str:
+        three, zero, six = (b.constant(np.array(each, np.float32)) for each in (3, 0, 6))
+        last = b.constant(np.array(number if op == "Div" else 1 / number, np.float32))
+        y = _conv(b, x)
+        clipped = b.node("Clip", b.node("Add", y, three), zero, six)
+        if is_divided_first:
+            return str(b.node("Mul", y, b.node(op, clipped, last)))
+        return str(b.node(op, b.node("Mul", y, clipped), last))
+
+    assert _operators(lambda b, x: build(b, x, 6)) == ["CONV_2D", "HARD_SWISH"]
+    assert len(_operators(lambda b, x: build(b, x, 5))) == 4
 
 
 def test_shuffle_of_channels_moves_elements_once() -> None:

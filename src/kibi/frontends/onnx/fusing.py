@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.frontends.onnx.graph import Node, OnnxGraph, Value
+from kibi.frontends.onnx.graph import Node, Numbers, OnnxGraph, Value
 
 _FLOATS = frozenset(("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE"))
 _WITH_ACTIVATION = frozenset(("Add", "AveragePool", "Conv", "ConvTranspose", "Div", "Gemm", "MaxPool", "Mul", "Sub"))
@@ -38,9 +38,9 @@ _Rule = Callable[[OnnxGraph, Node, Node], _Joined | None]
 def fused(graph: OnnxGraph) -> OnnxGraph:
     """The graph with fewer nodes, which compute the same up to the rounding of floats."""
     graph = _without_copies(graph)
-    for rule in (_padding, _batch_norm, _bias, _swish, _activation, _saturation):
+    for rule in (_padding, _scaling, _bias, _swish, _activation, _saturation):
         graph = _joined(graph, rule)
-    return graph
+    return _with_hard_swishes(graph)
 
 
 def limits(graph: OnnxGraph, node: Node) -> tuple[float, float] | None:
@@ -135,30 +135,67 @@ def _padding(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
     return _Joined(replace(node, inputs=(before.inputs[0], *node.inputs[1:]), attributes=attributes))
 
 
-def _batch_norm(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
-    """A BatchNormalization of floats, into the weights of a convolution."""
-    if node.op != "BatchNormalization" or before.op not in ("Conv", "ConvTranspose") or before.domain or node.domain:
+def _scaling(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
+    """A factor and a sum for each channel, of floats, into the weights and the bias of a convolution."""
+    if before.op not in ("Conv", "ConvTranspose") or before.domain or node.domain or before.activation != "NONE":
         return None
-    parts = [graph.data(name) for name in node.inputs[1:5]]
     weights, bias = graph.data(before.inputs[1]), graph.data(before.input(2))
-    if any(part is None for part in parts) or weights is None or (bias is None and before.input(2)):
+    if weights is None or (bias is None and before.input(2)) or graph.values[before.outputs[0]].kind not in _FLOATS:
         return None
-    scale, shift, mean, variance = (np.asarray(part, np.float64) for part in parts)
-    factor = scale / np.sqrt(variance + node.real("epsilon", 1e-5))
-    channels = factor.size
+    groups = before.integer("group", 1)
+    channels = weights.shape[0] if before.op == "Conv" else weights.shape[1] * groups
+    found = _affine(graph, before, node, channels, weights.ndim)
+    if found is None:
+        return None
+    factor, shift = found
     if before.op == "Conv":
         new = weights.astype(np.float64) * factor.reshape(-1, *[1] * (weights.ndim - 1))
     else:
-        groups = before.integer("group", 1)
         along = factor.reshape(groups, 1, channels // groups, *[1] * (weights.ndim - 2))
         new = (weights.reshape(groups, -1, *weights.shape[1:]).astype(np.float64) * along).reshape(weights.shape)
-    moved = (0.0 if bias is None else bias.astype(np.float64)) - mean
+    total = (0.0 if bias is None else bias.astype(np.float64)) * factor + shift
     made = (
         _constant(graph, before.outputs[0], "weights", new.astype(np.float32)),
-        _constant(graph, before.outputs[0], "bias", (moved * factor + shift).astype(np.float32)),
+        _constant(graph, before.outputs[0], "bias", total.astype(np.float32)),
     )
     inputs = (before.inputs[0], *(each.name for each in made))
     return _Joined(replace(before, inputs=inputs, outputs=node.outputs[:1]), {each.name: each for each in made})
+
+
+def _affine(graph: OnnxGraph, before: Node, node: Node, channels: int, rank: int) -> tuple[Numbers, Numbers] | None:
+    """What a node multiplies each channel `[C]` with, and what it adds then; None if it does something else."""
+    ones, zeros = np.ones(channels), np.zeros(channels)
+    if node.op == "BatchNormalization":
+        parts = [graph.data(name) for name in node.inputs[1:5]]
+        if any(part is None for part in parts) or node.integer("training_mode", 0) or any(node.outputs[1:]):
+            return None
+        scale, shift, mean, variance = (np.asarray(part, np.float64) for part in parts)
+        factor = scale / np.sqrt(variance + node.real("epsilon", 1e-5))
+        return factor, shift - mean * factor
+    if node.op not in ("Add", "Sub", "Mul", "Div"):
+        return None
+    place = node.inputs.index(before.outputs[0])
+    number = _along_channels(graph.data(node.inputs[1 - place]), channels, rank)
+    if number is None or node.inputs[0] == node.inputs[1]:
+        return None
+    if node.op == "Mul":
+        return number, zeros
+    if node.op == "Div":
+        return None if place or not number.all() else (1 / number, zeros)
+    if node.op == "Sub":
+        return (-ones, number) if place else (ones, -number)
+    return ones, number
+
+
+def _along_channels(data: Numbers | None, channels: int, rank: int) -> Numbers | None:
+    """A constant that is the same in each channel, `[C]`; None for others."""
+    if data is None or data.ndim > rank:
+        return None
+    shape = (1,) * (rank - data.ndim) + data.shape
+    if any(size != 1 for axis, size in enumerate(shape) if axis != 1) or shape[1] not in (1, channels):
+        return None
+    numbers: Numbers = np.broadcast_to(data.astype(np.float64).reshape(-1), (channels,))
+    return numbers
 
 
 def _bias(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
@@ -186,6 +223,73 @@ def _swish(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
     if abs(alpha - 1 / 6) > 1e-6 or beta != 0.5 or graph.values[before.inputs[0]].kind not in _FLOATS:
         return None
     return _Joined(Node("HardSwish", "", before.inputs, node.outputs, {}, node.name))
+
+
+def _with_hard_swishes(graph: OnnxGraph) -> OnnxGraph:
+    """The graph with a HardSwish for `x * Clip(x + 3, 0, 6) / 6`, whichever is divided."""
+    producers, consumers = graph.producers(), graph.consumers()
+    replaced: dict[str, Node] = {}
+    dropped: set[str] = set()
+    for node in graph.nodes:
+        chain = _hard_swish(graph, producers, node)
+        inner = [each.outputs[0] for each in chain[1:]]
+        if chain and all(len(consumers[name]) == 1 and name not in graph.outputs for name in inner):
+            source = next(name for name in chain[-1].inputs if not graph.values[name].is_constant)
+            replaced[node.outputs[0]] = Node("HardSwish", "", (source,), node.outputs, {}, node.name)
+            dropped.update(inner)
+    nodes = (replaced.get(next(iter(node.outputs), ""), node) for node in graph.nodes)
+    return graph.with_nodes(tuple(node for node in nodes if not dropped.intersection(node.outputs)))
+
+
+def _hard_swish(graph: OnnxGraph, producers: Mapping[str, Node], node: Node) -> tuple[Node, ...]:
+    """The nodes of a HardSwish that ends with a node, from the last to the sum; none if it does not."""
+    third = _divided(graph, producers, node, 6.0)
+    if third is not None:  # x * clipped, then divided
+        total, source = _product(graph, producers, third)
+        return (node, third, total) if total is not None and source in total.inputs else ()
+    if node.op != "Mul" or node.domain:
+        return ()
+    for place in (0, 1):  # clipped and divided, then times x
+        part = producers.get(node.inputs[place])
+        total = None if part is None else _divided(graph, producers, part, 6.0)
+        if (
+            part is not None
+            and total is not None
+            and _is_clipped_sum(graph, total)
+            and node.inputs[1 - place] in total.inputs
+        ):
+            return node, part, total
+    return ()
+
+
+def _divided(graph: OnnxGraph, producers: Mapping[str, Node], node: Node, number: float) -> Node | None:
+    """What makes the value that a node divides by a number; None if it does something else."""
+    if node.op not in ("Div", "Mul") or node.domain or node.activation != "NONE":
+        return None
+    wanted = number if node.op == "Div" else 1 / number
+    for place in (1,) if node.op == "Div" else (0, 1):
+        data = graph.data(node.inputs[place])
+        if data is not None and data.size == 1 and abs(float(data.reshape(-1)[0]) - wanted) < 1e-6:
+            return producers.get(node.inputs[1 - place])
+    return None
+
+
+def _product(graph: OnnxGraph, producers: Mapping[str, Node], node: Node) -> tuple[Node | None, str]:
+    """The clipped sum that a node multiplies with a value, and that value."""
+    if node.op == "Mul" and not node.domain and node.activation == "NONE":
+        for place in (0, 1):
+            total = producers.get(node.inputs[place])
+            if total is not None and _is_clipped_sum(graph, total):
+                return total, node.inputs[1 - place]
+    return None, ""
+
+
+def _is_clipped_sum(graph: OnnxGraph, node: Node) -> bool:
+    """True for `Clip(x + 3, 0, 6)`, after activations were joined."""
+    if node.op != "Add" or node.domain or node.activation != "RELU6":
+        return False
+    numbers = [data for data in map(graph.data, node.inputs) if data is not None]
+    return len(numbers) == 1 and numbers[0].size == 1 and float(numbers[0].reshape(-1)[0]) == 3.0
 
 
 def _activation(graph: OnnxGraph, before: Node, node: Node) -> _Joined | None:
