@@ -34,7 +34,7 @@ REFUSED: Mapping[str, str] = MappingProxyType({
     r"mod_(int64_fmod|mixed_sign_int16|mixed_sign_int8|uint8|uint32)": "remainders of",
     r"pow(_example|_bcast_array|_types_.*)?": "its exponent is not one constant number|UINT64",
     r"(lppool|maxpool|averagepool|convtranspose)_3d.*": "windows of 3 axes are not supported",
-    r"(lppool|maxpool|averagepool)_2d_dilations": "a dilation of \\[2, 2\\] is not supported",
+    r"(lppool|averagepool)_2d_dilations": "a dilation of \\[2, 2\\] is not supported",
     r"maxpool_with_argmax.*": "its second output",
     r"(training_dropout.*|dropout_default_mask.*)": "it drops elements at random|its mask is not supported",
     r"batchnorm_\w+_training_mode": "it learns, as in training",

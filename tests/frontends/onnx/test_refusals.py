@@ -89,6 +89,19 @@ def test_older_versions_are_converted(tmp_path: Path) -> None:
     assert [view.op.name for view in graph.views] == ["MEAN", "RESHAPE"]
 
 
+def test_constants_of_old_files_are_inputs_too_and_stay_constants(tmp_path: Path) -> None:
+    """Version 3 of the format lists all initializers among the inputs."""
+    b = OnnxBuilder()
+    y = b.node("Conv", b.input((1, 2, 5, 5)), b.weights(3, 2, 3, 3))
+    model = b.model(str(y), opset=11)
+    model.ir_version = 3
+    for each in model.graph.initializer:
+        model.graph.input.append(helper.make_tensor_value_info(each.name, each.data_type, each.dims))
+    graph = kibi.load(_saved(model, tmp_path))
+    assert [graph.tensors[index].name for index in graph.inputs] == ["x"]
+    assert [view.op.name for view in graph.views] == ["CONV_2D"]
+
+
 def test_file_that_breaks_a_rule_says_which(tmp_path: Path) -> None:
     """The checker's words are in the text."""
     model = _relu(1, 4)

@@ -13,6 +13,7 @@ OLDEST_OPSET = 13
 """The oldest version of ONNX's operators that is read as it is; older ones are converted by the library."""
 _AGAIN = "Export the model again, or download it again"
 _OWN = ("", "ai.onnx")
+_CONSTANTS_ALONE = 4
 
 
 def loaded(data: bytes, path: str, shapes: Mapping[str, Sequence[int]], claimed: frozenset[tuple[str, str]]) -> Any:
@@ -43,6 +44,8 @@ def loaded(data: bytes, path: str, shapes: Mapping[str, Sequence[int]], claimed:
     model = _modern(onnx, model, path)
     if problems := _fix_shapes(model.graph, shapes):
         raise ModelError(path, problems)
+    # Before this version constants had to be inputs, too, and the library takes no others for constants.
+    model.ir_version = max(model.ir_version, _CONSTANTS_ALONE)
     return _expanded(rewritten(model), path, claimed)
 
 

@@ -11,6 +11,7 @@ from kibi.frontends.onnx.draft import Quantization, Tensor
 from kibi.frontends.onnx.emitter import Emitter, channels_last
 from kibi.frontends.onnx.graph import Node, Numbers
 from kibi.frontends.onnx.lowering.entry import Lowering
+from kibi.frontends.onnx.lowering.moving import ranged
 from kibi.frontends.onnx.problems import Unsupported
 from kibi.frontends.onnx.real import Real
 from kibi.frontends.onnx.targets import are_integers, target
@@ -251,24 +252,45 @@ def _transposed_filter(e: Emitter, name: str, groups: int, dilation: tuple[int, 
 def _max_pool(e: Emitter, node: Node) -> None:
     if len([name for name in node.outputs if name]) > 1:
         raise Unsupported("its second output, the places of the largest elements, is not supported", "Leave it out")
-    g, x, outputs = _pool(e, node)
-    _give_pool(e, node, "MAX_POOL_2D", x, g, outputs, _LOWEST)
+    g, x, outputs = _pool(e, node, any_dilation=True)
+    if g.dilation == (1, 1):
+        _give_pool(e, node, "MAX_POOL_2D", x, g, outputs, _LOWEST)
+    else:
+        _give_dilated(e, node, x, g, outputs)
 
 
-def _pool(e: Emitter, node: Node) -> tuple[Geometry, Tensor, tuple[int, int]]:
+def _give_dilated(e: Emitter, node: Node, x: Tensor, g: Geometry, outputs: tuple[int, int]) -> None:
+    """The largest elements of windows with gaps: of one picture for each place of the window."""
+    x = padded(e, x, g.before, _missing(g, x.shape[1:3], outputs), _LOWEST)
+    spans = [(size - 1) * stride + 1 for size, stride in zip(outputs, g.stride, strict=True)]
+    largest: Tensor | None = None
+    for row, column in np.ndindex(g.kernel):
+        starts = (row * g.dilation[0], column * g.dilation[1])
+        chosen = [range(x.shape[0]), *map(_stretch, starts, spans, g.stride), range(x.shape[3])]
+        part = ranged(e, x, chosen)
+        largest = part if largest is None else e.like("MAXIMUM", [largest, part])
+    assert largest is not None  # noqa: S101 (a window has a place; said for the type checker)
+    give_spatial(e, node.outputs[0], _limited(e, largest, node.activation))
+
+
+def _stretch(start: int, span: int, step: int) -> range:
+    return range(start, start + span, step)
+
+
+def _limited(e: Emitter, x: Tensor, activation: str) -> Tensor:
+    """A tensor after an activation."""
+    return x if activation == "NONE" else e.like(activation, [x])
+
+
+def _pool(e: Emitter, node: Node, *, any_dilation: bool = False) -> tuple[Geometry, Tensor, tuple[int, int]]:
     """The windows of a pool, its input, and the sizes of its output."""
     x = spatial(e, node.inputs[0])
     sizes, outputs = e.shape(node.inputs[0])[2:], e.shape(node.outputs[0])[2:]
     kernel = node.integers("kernel_shape")
     g = geometry(node, sizes, kernel, outputs)
-    if g.dilation != (1, 1):
-        x, g = _undilated(e, node, x, g)
+    if g.dilation != (1, 1) and not any_dilation:
+        raise Unsupported(f"a dilation of {list(node.integers('dilations'))} is not supported", "Use a dilation of 1")
     return g, x, _two(tuple(outputs), 1)
-
-
-def _undilated(e: Emitter, node: Node, x: Tensor, g: Geometry) -> tuple[Tensor, Geometry]:
-    del e, x, g
-    raise Unsupported(f"a dilation of {list(node.integers('dilations'))} is not supported", "Use a dilation of 1")
 
 
 def _give_pool(
@@ -413,7 +435,8 @@ def _global_lp_pool(e: Emitter, node: Node) -> None:
     give_spatial(e, node.outputs[0], x.magnitude_power(power).reduced("SUM", (1, 2)).root(power).tensor)
 
 
-_AXES = "Windows have one or two axes."
+_ONE_OR_TWO = "Windows have one or two axes."
+_AXES = "Windows have one or two axes, without dilation."
 WINDOWS: Mapping[str, Lowering] = {
     "AveragePool": Lowering(_average_pool, ("AVERAGE_POOL_2D", "DEPTHWISE_CONV_2D", "PAD", "MUL"), True, _AXES),
     "Conv": Lowering(
@@ -428,12 +451,15 @@ WINDOWS: Mapping[str, Lowering] = {
         True,
         "Windows have one or two axes; weights and bias are constants.",
     ),
-    "GlobalAveragePool": Lowering(_global_average, ("MEAN",), True, _AXES),
-    "GlobalLpPool": Lowering(_global_lp_pool, ("ABS", "MUL", "SUM", "SQRT", "LOG", "EXP"), False, _AXES),
-    "GlobalMaxPool": Lowering(_global_max, ("REDUCE_MAX",), True, _AXES),
+    "GlobalAveragePool": Lowering(_global_average, ("MEAN",), True, _ONE_OR_TWO),
+    "GlobalLpPool": Lowering(_global_lp_pool, ("ABS", "MUL", "SUM", "SQRT", "LOG", "EXP"), False, _ONE_OR_TWO),
+    "GlobalMaxPool": Lowering(_global_max, ("REDUCE_MAX",), True, _ONE_OR_TWO),
     "LpPool": Lowering(_lp_pool, ("L2_POOL_2D", "AVERAGE_POOL_2D", "PAD", "ABS", "MUL", "LOG", "EXP"), False, _AXES),
     "MaxPool": Lowering(
-        _max_pool, ("MAX_POOL_2D", "PADV2"), True, "Windows have one or two axes, without dilation; it has one output."
+        _max_pool,
+        ("MAX_POOL_2D", "PADV2", "STRIDED_SLICE", "MAXIMUM"),
+        True,
+        "Windows have one or two axes; it has one output.",
     ),
 }
 """By ONNX's name of the operator."""
