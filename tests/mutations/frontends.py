@@ -5,6 +5,8 @@ from tests.mutations.mutation import Mutation
 _TFLITE = "frontends/tflite/"
 _REFERENCE = "tests/ops/test_reference.py::test_reference_any_model_of_one_operator_equals_tflm"
 _TESTS = "tests/frontends/tflite/"
+_ONNX = "frontends/onnx/"
+_ONNX_TESTS = "tests/frontends/onnx/"
 
 FRONTENDS = (
     Mutation(
@@ -126,6 +128,62 @@ FRONTENDS = (
         "if offset < 2 * ONLINE:",
         "An offset of -2 in a file's plan is no mistake.",
         (_TESTS + "test_offline_plan.py", "tests/planner/test_offline_plan.py"),
+    ),
+    Mutation(
+        "onnx.flattened-weights-keep-their-order",
+        _ONNX + "lowering/layers.py",
+        "weights = e.constant(np.asarray(weights.data)[:, places], weights.quantization)",
+        "weights = e.constant(np.asarray(weights.data), weights.quantization)",
+        "The rows of weights after a flattened image are in ONNX's order, and the image is not.",
+        (_ONNX_TESTS + "test_layout.py",),
+    ),
+    Mutation(
+        "onnx.transpose-notes-the-permutation-itself",
+        _ONNX + "lowering/moving.py",
+        "tuple(permutation.index(axis) for axis in stored.order)",
+        "tuple(permutation[axis] for axis in stored.order)",
+        "A Transpose notes where axes go in place of where they come from.",
+        (_ONNX_TESTS + "test_layout.py", _ONNX_TESTS + "test_networks.py"),
+    ),
+    Mutation(
+        "onnx.padding-after-is-padding-before",
+        _ONNX + "lowering/windows.py",
+        "(wanted // 2, wanted - wanted // 2)",
+        "(wanted - wanted // 2, wanted // 2)",
+        "SAME stands for paddings whose larger half comes first.",
+        (_ONNX_TESTS + "test_networks.py", _ONNX_TESTS + "test_nodes.py"),
+    ),
+    Mutation(
+        "onnx.relu-beside-a-range-is-dropped",
+        _ONNX + "fusing.py",
+        "if bounds[0] >= low + step / 2 or bounds[1] <= high - step / 2:",
+        "if bounds[1] <= high - step / 2:",
+        "A Relu before a QuantizeLinear is dropped, though the range of the integers goes below zero.",
+        (_ONNX_TESTS + "test_quantized.py",),
+    ),
+    Mutation(
+        "onnx.uint8-keeps-its-zero-point",
+        _ONNX + "scales.py",
+        "tuple(int(each) - shift for each in zeros)",
+        "tuple(int(each) for each in zeros)",
+        "Integers of uint8 are 128 lower, and their zero point is not.",
+        (_ONNX_TESTS + "test_quantized.py",),
+    ),
+    Mutation(
+        "onnx.external-data-follow-links",
+        _ONNX + "external.py",
+        "if not path.resolve().is_relative_to(folder.resolve()):",
+        "if not path.is_relative_to(folder):",
+        "A link in the model's folder leads to any file.",
+        (_ONNX_TESTS + "test_refusals.py",),
+    ),
+    Mutation(
+        "onnx.gru-multiplies-the-bias-always",
+        _ONNX + "lowering/recurrent.py",
+        'if not node.integer("linear_before_reset", 0):',
+        'if node.integer("linear_before_reset", 0):',
+        "The recurrent bias of a GRU's candidate is inside of the reset gate where it is outside, and the other way round.",
+        (_ONNX_TESTS + "test_recurrent.py", _ONNX_TESTS + "test_nodes.py"),
     ),
 )
 """All of them."""

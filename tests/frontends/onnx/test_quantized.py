@@ -167,6 +167,20 @@ def test_relu_is_neither_lost_nor_added(activation: str) -> None:
     assert _steps(model, inputs, float(_Y[0])) < 1.01
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 100.0), (-3.0, 2.5)])
+def test_clip_by_itself_is_kept_where_the_range_goes_beyond_it(low: float, high: float) -> None:
+    """The integers of the result can mean numbers outside of the limits, and none does."""
+    b = OnnxBuilder(3)
+    limits = [b.constant(np.array(limit, np.float32)) for limit in (low, high)]
+    model = b.model(_pair(b, str(b.node("Clip", _pair(b, b.input((2, 6)), _X), *limits)), _Y))
+    conversion, graph = _read(model)
+    inputs = {"x": np.random.default_rng(5).normal(size=(2, 6), scale=4).astype(np.float32)}
+    (output,) = run(graph, given(graph, conversion, inputs))
+    assert output.min() >= low - 0.05
+    assert output.max() <= high + 0.05
+    assert _steps(model, inputs, float(_Y[0])) < 1.01
+
+
 def test_relu_that_the_range_of_the_output_implies_costs_nothing() -> None:
     """The zero point is the least integer: the exporter folded the activation into the range."""
     b = OnnxBuilder(3)
