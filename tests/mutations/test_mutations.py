@@ -17,6 +17,7 @@ _AREAS = frozenset(
         "planner",
         "codegen",
         "importer",
+        "onnx",
         "selection",
         "passes",
         "quant",
