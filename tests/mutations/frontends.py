@@ -150,7 +150,7 @@ FRONTENDS = (
         _ONNX + "lowering/windows.py",
         "(wanted // 2, wanted - wanted // 2)",
         "(wanted - wanted // 2, wanted // 2)",
-        "SAME stands for paddings whose larger half comes first.",
+        "SAME is written for paddings whose larger half comes first.",
         (_ONNX_TESTS + "test_networks.py", _ONNX_TESTS + "test_nodes.py"),
     ),
     Mutation(

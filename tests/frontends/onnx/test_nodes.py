@@ -88,6 +88,8 @@ def _check(case: NodeCase) -> None:
                 rtol = 1e-2 if its.dtype.itemsize < 4 else max(case.rtol, 1e-5)
                 wanted = its.astype(np.float64)
                 np.testing.assert_allclose(mine, wanted, rtol=rtol, atol=max(case.atol, 1e-5), err_msg=case.name)
+            elif case.name.startswith("test_qlinear"):  # weights with a zero point may be rounded
+                np.testing.assert_allclose(mine.astype(int), its.astype(int), atol=1, err_msg=case.name)
             else:
                 np.testing.assert_array_equal(mine, its, err_msg=case.name)
         return

@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from kibi.dtypes import DType
+from kibi.errors import ModelError
 from kibi.frontends.onnx import Conversion, convert
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
@@ -325,6 +326,30 @@ def test_weights_in_blocks_become_the_numbers_that_they_mean() -> None:
     assert _operators(graph) == ["FULLY_CONNECTED"]
     (output,) = run(graph, given(graph, conversion, _inputs()))
     np.testing.assert_allclose(output, computed_elsewhere(model, _inputs())[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.1, float("nan"), float("inf")])
+def test_scale_that_is_no_positive_number_is_refused(scale: float) -> None:
+    """Nothing is divided by it."""
+    b = OnnxBuilder(3)
+    x = b.constant(np.array(scale, np.float32))
+    y = b.node("DequantizeLinear", b.node("QuantizeLinear", b.input((1, 4)), x), x)
+    with pytest.raises(ModelError, match="a scale is not a positive number"):
+        _read(b.model(str(y)))
+
+
+def test_integers_of_64_bits_become_32_or_are_refused() -> None:
+    """A limit that is the largest integer means none; another number that needs 64 bits has no form."""
+    most = np.array(np.iinfo(np.int64).max)
+    b = OnnxBuilder(3)
+    x = b.node("Cast", b.input((1, 4)), to=TensorProto.INT64)
+    clipped = b.node("Clip", x, b.constant(np.array(-2)), b.constant(most))
+    _, graph = _read(b.model(str(b.node("Cast", clipped, to=TensorProto.FLOAT))))
+    (output,) = run(graph, [np.array([[-5, -1, 3, 1e6]], np.float32)])
+    assert output.tolist() == [[-2, -1, 3, 1e6]]
+    wide = b.node("Cast", b.node("Add", clipped, b.constant(most)), to=TensorProto.FLOAT)
+    with pytest.raises(ModelError, match="more than 32 bits"):
+        _read(b.model(str(wide)))
 
 
 def test_half_precision_is_computed_as_float32() -> None:

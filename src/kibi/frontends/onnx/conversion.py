@@ -13,6 +13,7 @@ from kibi.frontends.onnx.emitter import ELEMENTS, Emitter, Stored, channels_last
 from kibi.frontends.onnx.folding import folded
 from kibi.frontends.onnx.fusing import fused
 from kibi.frontends.onnx.graph import Node, OnnxGraph
+from kibi.frontends.onnx.library import DamagedError
 from kibi.frontends.onnx.loading import loaded
 from kibi.frontends.onnx.lowering.registry import LOWERINGS
 from kibi.frontends.onnx.problems import Unsupported, grouped, unsupported
@@ -65,8 +66,11 @@ def convert(data: bytes, path: str, shapes: Mapping[str, Sequence[int]] = _NO_SH
         ToolchainError: the library `onnx` is missing.
     """
     claimed = frozenset(("", name) for name in LOWERINGS)
-    graph = fused(folded(loaded(data, path, shapes, claimed), path, claimed))
-    return _converted(graph, path)
+    try:
+        with np.errstate(all="ignore"):  # constants may be infinite, or no numbers, as the file has them
+            return _converted(fused(folded(loaded(data, path, shapes, claimed), path, claimed)), path)
+    except DamagedError as error:
+        raise ModelError(path, [Problem(str(error), "Export the model again, or download it again")]) from error
 
 
 def _converted(graph: OnnxGraph, path: str) -> Conversion:

@@ -168,8 +168,8 @@ class Emitter:
         dtype = self.dtype(name)
         if dtype is DType.S32 and data.size:
             low, high = dtype.limits
-            # ONNX's "to the end" is often the largest integer of 64 bits: its meaning is kept by the largest of 32.
-            return np.clip(data, low, high).astype(dtype.numpy)
+            if data.min() < low or data.max() > high:
+                raise Unsupported(f"constant {name!r} has integers of more than 32 bits", "Use integers of 32 bits")
         return np.asarray(data).astype(dtype.numpy)
 
     def add(

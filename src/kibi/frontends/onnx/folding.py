@@ -10,7 +10,7 @@ import numpy as np
 from kibi.dtypes import Array
 from kibi.errors import ModelError, Problem
 from kibi.frontends.onnx.graph import Node, OnnxGraph, Value
-from kibi.frontends.onnx.library import onnx_library
+from kibi.frontends.onnx.library import array_of, onnx_library, type_name
 from kibi.frontends.onnx.loading import inferred, opset
 from kibi.frontends.onnx.problems import grouped, unsupported
 from kibi.frontends.onnx.rewriting import HIDDEN
@@ -79,7 +79,7 @@ class _Folding:
 
     def _array(self, name: str) -> Array | None:
         if name not in self._arrays and name in self._constants:
-            self._arrays[name] = self._onnx.numpy_helper.to_array(self._constants[name])
+            self._arrays[name] = array_of(self._constants[name])
         return self._arrays.get(name)
 
     def _folds(self, node: Any) -> bool:
@@ -211,22 +211,15 @@ def _captured(node: Any) -> Iterator[str]:
 
 
 def _frozen(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> OnnxGraph:
-    onnx = onnx_library()
-    kinds = onnx.TensorProto.DataType
     values: dict[str, Value] = {}
     for each in (*model.graph.input, *model.graph.value_info, *model.graph.output):
         shape = _shape(each)
         if shape is not None:
-            values[each.name] = Value(each.name, shape, kinds.Name(each.type.tensor_type.elem_type))
+            values[each.name] = Value(each.name, shape, type_name(each.type.tensor_type.elem_type))
     for tensor in model.graph.initializer:
-        try:
-            data = onnx.numpy_helper.to_array(tensor)
-        except (ValueError, TypeError) as error:
-            what = f"a constant is damaged: {error}"
-            raise ModelError(path, [Problem(what, "Export the model again", tensor=tensor.name)]) from error
-        values[tensor.name] = Value(
-            tensor.name, tuple(data.shape), kinds.Name(tensor.data_type), data, is_constant=True
-        )
+        data = array_of(tensor)
+        kind = type_name(tensor.data_type)
+        values[tensor.name] = Value(tensor.name, tuple(data.shape), kind, data, is_constant=True)
     nodes = tuple(_node(node) for node in model.graph.node)
     unknown = [(node, name) for node in nodes for name in node.outputs if name and name not in values]
     for node in nodes:
@@ -253,7 +246,7 @@ def _node(node: Any) -> Node:
     attributes: dict[str, Any] = {}
     for each in node.attribute:
         value = onnx.helper.get_attribute_value(each)
-        attributes[each.name] = onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+        attributes[each.name] = array_of(value) if isinstance(value, onnx.TensorProto) else value
     domain = "" if node.domain in ("ai.onnx", HIDDEN) else node.domain
     return Node(node.op_type, domain, tuple(node.input), tuple(node.output), attributes, node.name)
 

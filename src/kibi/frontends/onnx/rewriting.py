@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.frontends.onnx.library import onnx_library
+from kibi.frontends.onnx.library import array_of, onnx_library
 
 HIDDEN = "kibi"
 """The domain of operators whose shapes the library cannot infer; they are ONNX's own."""
@@ -55,8 +55,7 @@ class _Rewriter:
 
     def array(self, name: str) -> Array | None:
         """The elements of a constant."""
-        found: Array | None = self._onnx.numpy_helper.to_array(self._arrays[name]) if name in self._arrays else None
-        return found
+        return array_of(self._arrays[name]) if name in self._arrays else None
 
     def fresh(self, near: str) -> str:
         """A name that nothing has."""

@@ -43,6 +43,8 @@ def quantization(kind: str, scale: Array, zero_point: Array | None, axis: int) -
         )
     dtype, shift = _STORED[kind]
     scales = tuple(float(each) for each in np.asarray(scale, np.float32).reshape(-1))
+    if not all(np.isfinite(each) and each > 0 for each in scales):
+        raise Unsupported("a scale is not a positive number", "Export the model again")
     zeros = (
         np.zeros(len(scales), np.int64) if zero_point is None else np.asarray(zero_point).astype(np.int64).reshape(-1)
     )

@@ -95,7 +95,9 @@ def _limited(e: Emitter, node: Node, low: float, high: float) -> None:
 def _number(e: Emitter, like: Tensor, value: float) -> Tensor:
     if like.dtype not in (DType.F32, DType.S32):
         raise Unsupported(f"elements of {like.dtype} are not supported", "Use float32 or int32")
-    return e.constant(np.array(value).astype(like.dtype.numpy))
+    # The limit of an integer may be the largest one of 64 bits, which means no limit.
+    bounded = min(max(value, like.dtype.limits[0]), like.dtype.limits[1]) if like.dtype is DType.S32 else value
+    return e.constant(np.array(bounded).astype(like.dtype.numpy))
 
 
 def _leaky_relu(e: Emitter, node: Node) -> None:
