@@ -15,6 +15,7 @@ from kibi.frontends.onnx.fusing import fused
 from kibi.frontends.onnx.graph import Node, OnnxGraph
 from kibi.frontends.onnx.library import DamagedError
 from kibi.frontends.onnx.loading import loaded
+from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.lowering.registry import LOWERINGS
 from kibi.frontends.onnx.problems import Unsupported, grouped, unsupported
 from kibi.frontends.onnx.targets import meant
@@ -88,7 +89,7 @@ def _converted(graph: OnnxGraph, path: str) -> Conversion:
             if lowering is None:
                 raise unsupported()
             before = len(e.operations)
-            lowering.convert(e, node)
+            _convert(e, node, lowering)
             _note_floats(e, node, before)
         except Unsupported as error:
             problems.append((node, error))
@@ -137,6 +138,27 @@ def _meaning(e: Emitter, name: str) -> Quantization | None:
     except Unsupported:
         return None  # the node itself is reported
     return found.pop() if len(found) == 1 and not any(each.is_per_channel for each in found) else None
+
+
+def _convert(e: Emitter, node: Node, lowering: Lowering) -> None:
+    """Converts a node.
+
+    Raises:
+        Unsupported: it cannot be converted, or its operands contradict each other: the library does not check all shapes.
+    """
+    try:
+        lowering.convert(e, node)
+    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+        what = f"its inputs and attributes do not fit together ({type(error).__name__}: {error})"
+        raise Unsupported(what, "Export the model again, or report it to Kibi if other runtimes take it") from error
+    for name in node.outputs:
+        if name and e.is_known(name):
+            stored = e.stored(name)
+            shape = tuple(stored.tensor.shape[stored.order.index(axis)] for axis in range(len(stored.order)))
+            if shape != e.shape(name):
+                raise Unsupported(
+                    f"it gives shape {list(shape)} where {list(e.shape(name))} was inferred", "Export again"
+                )
 
 
 def _note_floats(e: Emitter, node: Node, before: int) -> None:

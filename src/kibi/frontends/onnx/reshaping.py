@@ -1,9 +1,11 @@
 """Reshapes of values whose axes are stored in another order than ONNX's: elements move only where they must."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kibi.frontends.onnx.emitter import Emitter, Scramble, Stored, channels_last, plain_order
+from kibi.frontends.onnx.problems import Unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,15 @@ def give_reshaped(e: Emitter, name: str, stored: Stored, shape: Sequence[int]) -
         name: of the result.
         stored: what is reshaped.
         shape: of the result, in ONNX's order of axes.
+
+    Raises:
+        Unsupported: the shapes have different numbers of elements.
     """
     after = tuple(shape)
     stored = e.unscrambled(stored)
     before = tuple(stored.tensor.shape[stored.order.index(axis)] for axis in range(len(stored.order)))
+    if math.prod(before) != math.prod(after):
+        raise Unsupported(f"shape {list(before)} does not fit {list(after)}", "Export the model again")
     if stored.tensor.data is not None:
         e.give(name, e.reshaped(e.reordered(stored, plain_order(len(before))), after))
         return
