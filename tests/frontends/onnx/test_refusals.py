@@ -12,6 +12,7 @@ from onnx import TensorProto, external_data_helper, helper
 import kibi
 from kibi import demo
 from kibi.errors import KibiError, ModelError
+from kibi.frontends.onnx import folding
 from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.onnx_models import OnnxBuilder, image_network
@@ -258,3 +259,35 @@ def test_constant_that_grows_beyond_all_bounds_is_not_computed(tmp_path: Path) -
     x = b.input((1, 4))
     model = b.model(str(b.node("Add", x, b.node("ReduceSum", huge, keepdims=0))))
     assert "ConstantOfShape" in str(_refusal(_saved(model, tmp_path)))
+
+
+def test_constants_are_computed_up_to_a_bound_for_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these would fit, and all of them together would not."""
+    monkeypatch.setattr(folding, "_MOST_ELEMENTS", 1 << 16)
+    b = OnnxBuilder()
+    count = b.constant(np.array([1 << 14], np.int64))
+    y = b.input((1, 4))
+    for _ in range(9):
+        y = b.node("Add", y, b.node("ReduceMax", b.node("ConstantOfShape", count), keepdims=0))
+    assert "ConstantOfShape" in str(_refusal(_saved(b.model(str(y)), tmp_path)))
+
+
+def test_functions_that_multiply_are_refused_before_they_are_expanded(tmp_path: Path) -> None:
+    """Each function calls the one before it ten times: the file has 2 kB, and its model 10^11 nodes."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    functions = [helper.make_function("own", "F0", ["a"], ["t9"], [helper.make_node("Relu", ["a"], ["t9"])], opsets)]
+    for level in range(1, 12):
+        calls = [
+            helper.make_node(f"F{level - 1}", [f"t{each - 1}" if each else "a"], [f"t{each}"], domain="own")
+            for each in range(10)
+        ]
+        functions.append(helper.make_function("own", f"F{level}", ["a"], ["t9"], calls, opsets))
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("F11", ["x"], ["y"], domain="own")],
+        "large",
+        [value("x", TensorProto.FLOAT, (1, 4))],
+        [value("y", TensorProto.FLOAT, (1, 4))],
+    )
+    model = helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=8)
+    assert "100,000,000,000 nodes" in str(_refusal(_saved(model, tmp_path)))

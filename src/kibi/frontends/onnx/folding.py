@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from kibi.frontends.onnx.problems import grouped, unsupported
 from kibi.frontends.onnx.rewriting import HIDDEN
 
 _MOST_ELEMENTS = 1 << 26
+"""So many elements may be computed beyond eight times those in the file."""
+_MOST_TIMES = 8
+_MOST_AXES = 8
 _MOST_ROUNDS = 16
 _RANDOM = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
@@ -38,21 +41,37 @@ def folded(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> OnnxGr
         ModelError: shapes contradict each other, or depend on what is computed, or on operators that are not supported.
     """
     before = -1
+    left = _Budget(_MOST_ELEMENTS + _MOST_TIMES * sum(math.prod(each.dims) for each in model.graph.initializer))
     for _ in range(_MOST_ROUNDS):
         model = inferred(model, path)
-        _Folding(model).apply()
+        _Folding(model, left).apply()
         if len(model.graph.node) == before:
             break
         before = len(model.graph.node)
     return _frozen(model, path, claimed)
 
 
+@dataclass(slots=True)
+class _Budget:
+    """How many elements may still be computed: a small file can ask for any number."""
+
+    elements: float
+
+    def take(self, elements: float) -> bool:
+        """True if so many are left, which then are no longer."""
+        if elements > self.elements:
+            return False
+        self.elements -= elements
+        return True
+
+
 class _Folding:
     """One walk over the nodes of a model, which it changes."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, left: _Budget) -> None:
         self._onnx = onnx_library()
         self._model = model
+        self._left = left
         self._constants = {each.name: each for each in model.graph.initializer}
         self._arrays: dict[str, Array] = {}
         self._meanings: dict[str, Array] = {}  # of constants after DequantizeLinear
@@ -94,10 +113,10 @@ class _Folding:
             or any(a.HasField("g") for a in node.attribute)
         ):
             return False
-        if not self._is_bounded(node):
-            return False
         arrays = [self._meaning(name, node) if name else None for name in node.input]
         if any(array is None and name for array, name in zip(arrays, node.input, strict=True)):
+            return False
+        if not self._is_bounded(node, [array.size for array in arrays if array is not None]):
             return False
         results = self._evaluated(node, arrays)
         if results is None:
@@ -120,12 +139,18 @@ class _Folding:
         attributes = {each.name: each.i for each in node.attribute}
         return [np.array(shape[attributes.get("start", 0) : attributes.get("end", len(shape))], np.int64)]
 
-    def _is_bounded(self, node: Any) -> bool:
-        """True if the results are certainly not much larger than what the file holds."""
+    def _is_bounded(self, node: Any, sizes: list[int]) -> bool:
+        """True if the results are certainly within what may be computed, of which they are taken.
+
+        Args:
+            node: whose results are asked for.
+            sizes: how many elements its inputs have. Where the results' shapes are not known, they have at most the product,
+                for each axis once more: that is so for all operators but those that grow by what an input or attribute says.
+        """
         shapes = [self._shapes.get(name) for name in node.output if name]
-        if any(shape is None for shape in shapes):
-            return node.op_type not in _GROWS
-        return all(math.prod(shape) <= _MOST_ELEMENTS for shape in shapes if shape is not None)
+        if all(shape is not None for shape in shapes):
+            return self._left.take(sum(math.prod(shape) for shape in shapes if shape is not None))
+        return node.op_type not in _GROWS and self._left.take(_MOST_AXES * math.prod(map(float, sizes)))
 
     def _evaluated(self, node: Any, arrays: list[Array | None]) -> list[Array] | None:
         """What ONNX's reference computes; None if it cannot."""

@@ -14,6 +14,7 @@ OLDEST_OPSET = 13
 _AGAIN = "Export the model again, or download it again"
 _OWN = ("", "ai.onnx")
 _CONSTANTS_ALONE = 4
+_MOST_NODES = 1_000_000
 
 
 def loaded(data: bytes, path: str, shapes: Mapping[str, Sequence[int]], claimed: frozenset[tuple[str, str]]) -> Any:
@@ -223,6 +224,8 @@ def _expanded(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> Any
     """The model with the bodies of its own functions, and of ONNX's functions that are not converted as they are."""
     from onnx import inliner  # noqa: PLC0415 - an extra: imported where it is used
 
+    if problems := _sizes_of_functions(model):
+        raise ModelError(path, problems)
     try:
         model = inliner.inline_local_functions(model) if model.functions else model
         used = {("" if node.domain in (*_OWN, HIDDEN) else node.domain, node.op_type) for node in model.graph.node}
@@ -236,6 +239,26 @@ def _expanded(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> Any
         return inliner.inline_selected_functions(typed, sorted(claimed), exclude=True, inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
         raise ModelError(path, [Problem(f"its functions cannot be expanded: {_first_line(error)}", _AGAIN)]) from error
+
+
+def _sizes_of_functions(model: Any) -> list[Problem]:
+    """The problem of a model whose own functions, which call each other, have too many nodes; the checker found no circle."""
+    bodies = {(each.domain, each.name, each.overload): each.node for each in model.functions}
+    sizes: dict[tuple[str, str, str], int] = {}
+
+    def size(nodes: Any) -> int:
+        return sum(size_of_node(node) for node in nodes)
+
+    def size_of_node(node: Any) -> int:
+        key = node.domain, node.op_type, node.overload
+        if key in bodies and key not in sizes:
+            sizes[key] = size(bodies[key])
+        inner = sum(size(graph.node) for each in node.attribute for graph in (each.g, *each.graphs))
+        return sizes.get(key, 1) + inner
+
+    whole = size(model.graph.node) if bodies else 0
+    what = f"its functions have {whole:,} nodes where they are called; at most {_MOST_NODES:,} are possible"
+    return [Problem(what, "Export a smaller model")] if whole > _MOST_NODES else []
 
 
 def _first_line(error: BaseException) -> str:

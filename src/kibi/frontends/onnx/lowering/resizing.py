@@ -91,9 +91,10 @@ def _matrix(e: Emitter, node: Node, axis: int) -> Numbers:
     graph = helper.make_graph([made], "axis", [kind(name=name) for name in feeds], [kind(name="y")])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", max(e.graph.opset, 18))])
     try:
-        found = np.asarray(ReferenceEvaluator(model).run(None, feeds)[0])
+        results: Any = ReferenceEvaluator(model).run(None, feeds)
     except Exception as error:
         raise Unsupported("ONNX's reference cannot compute it", "Use another mode") from error
+    found = np.asarray(results[0])
     # Where a value is put in from outside of the region, single elements do not tell it.
     if found.shape != (before, after) or (region is not None and (found.sum(axis=0) == 0).any()):
         raise Unsupported("its values from outside of the image are not supported", "Use another mode")
