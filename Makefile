@@ -3,10 +3,12 @@
 PYTHON ?= python3
 VENV := .venv
 ifeq ($(OS),Windows_NT)
-BIN := $(VENV)/Scripts
+SCRIPTS := Scripts
 else
-BIN := $(VENV)/bin
+SCRIPTS := bin
 endif
+BIN := $(VENV)/$(SCRIPTS)
+FRAMEWORKS := $(VENV)-frameworks/$(SCRIPTS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start hundreds of Python processes: without bytecode, each compiles the modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo check check-all lint types test bench docs headers wheel fuzz mutations clean
+.PHONY: help setup setup-dev demo check check-all lint types test frameworks bench docs headers wheel fuzz mutations clean
 
 help: ## What can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +52,7 @@ check-all: export KIBI_TESTS := exhaustive
 check-all: setup-dev lint types ## ... and the slow, exhaustive tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow"
 	$(MAKE) wheel
+	$(MAKE) frameworks
 
 lint: setup-dev ## Linter and formatter
 	$(BIN)/ruff check .
@@ -60,6 +63,11 @@ types: setup-dev ## Strict types over code, tests, examples, benchmarks
 
 test: setup-dev ## The tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+frameworks: ## Install PyTorch and TensorFlow apart (7 GB), and run the tests and pages that need them
+	@test -d $(VENV)-frameworks || $(PYTHON) -m venv $(VENV)-frameworks
+	@$(FRAMEWORKS)/python -m pip install --quiet --editable . --group dev --group frameworks
+	$(FRAMEWORKS)/python -m pytest -n 1 tests/frontends/test_exporters.py tests/docs/test_frameworks.py
 
 bench: setup-dev ## Kibi's figures beside TensorFlow Lite Micro's; ARGS=--json for programs
 	$(BIN)/python benchmarks/bench.py $(ARGS)
@@ -80,4 +88,4 @@ wheel: setup-dev ## Build the wheel, install it apart, and test it outside the s
 	$(BIN)/python tests/wheel.py -q -n $(JOBS) -m "not slow and not oracle"
 
 clean: ## Remove what was built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-frameworks build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

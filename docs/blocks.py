@@ -5,6 +5,7 @@
 - A `c` block whose first line is `/* name.c */` is saved under that name, for the blocks that follow.
 - A `text` block directly after a block that runs is what that block prints on standard output.
 - A block under `<!-- not run: reason -->` is only read.
+- A document with `<!-- needs: torch, onnx -->` is left as it is where one of these Python packages is missing.
 """  # noqa: INP001 - a folder of documents and scripts, no package
 
 import io
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _FENCE = re.compile(r"^(?P<mark>```+)(?P<language>\w*)\n(?P<body>.*?)^(?P=mark)$", re.MULTILINE | re.DOTALL)
 _SAVED = re.compile(r"/\* (?P<name>[\w.-]+\.[ch]) \*/\n")
 _NOT_RUN = re.compile(r"<!-- not run: [^>]+ -->\n\Z")
+_NEEDS = re.compile(r"^<!-- needs: (?P<names>[\w, ]+) -->$", re.MULTILINE)
 _UNSEEN = {"build", "dist"}
 """Entries of the project's root that blocks must not find: they make their own."""
 
@@ -62,6 +65,12 @@ def blocks(text: str) -> tuple[Block, ...]:
         found.append(Block(language, match["body"], match.start("body"), match.end("body"), runs, follows))
         end = match.end()
     return tuple(found)
+
+
+def missing(text: str) -> list[str]:
+    """Returns the Python packages that a document needs and that are not installed."""
+    found = _NEEDS.search(text)
+    return [name for name in re.findall(r"\w+", found["names"] if found else "") if find_spec(name) is None]
 
 
 def run_blocks(text: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from blocks import ROOT, BlockError, replaced, run_blocks
+from blocks import ROOT, BlockError, missing, replaced, run_blocks
 
 _README, _KERNELS, _PLAN_FILE, _UPDATES, _WEIGHTS = (
     ROOT / name
@@ -117,6 +117,11 @@ def main() -> int:
     chosen = [path.resolve() for path in given.files] or list(makers)
     stale = False
     for path in chosen:
+        if absent := missing(path.read_text(encoding="utf-8") if path.exists() else ""):
+            sys.stdout.write(f"{path.relative_to(ROOT)} needs what is not installed: {', '.join(absent)}\n")
+            if given.check:
+                return _OTHER_TOOLS
+            continue
         try:
             wanted = makers[path]()
         except BlockError as error:

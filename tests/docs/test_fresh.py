@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs.documents import DOCS, DOCUMENTS, ROOT, label
+from tests.docs.fresh import PAGES_OF_FRAMEWORKS, check
 
-_OTHER_TOOLS = 3
 _WITHOUT_BLOCKS = ("docs/operators.md", "docs/onnx-operators.md", "docs/errors.md", "docs/commands.md")
 _WITH_BLOCKS = [
     path
@@ -31,26 +31,19 @@ _FURTHER = (
 _CASES = [
     pytest.param(path, id=label(path), marks=[pytest.mark.slow] if path.stem in _FURTHER else [])
     for path in _WITH_BLOCKS
+    if path.stem not in PAGES_OF_FRAMEWORKS
 ]
-
-
-def _check(*files: str) -> None:
-    command = [sys.executable, "docs/generate.py", "--check", *files]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode == _OTHER_TOOLS:
-        pytest.skip(done.stdout.splitlines()[-1])
-    assert not done.returncode, f"{done.stdout}\n{done.stderr}"
 
 
 def test_generated_pages_and_pictures_are_fresh() -> None:
     """The tables of operators, errors and commands, and the pictures, are what the code makes today."""
-    _check(*_WITHOUT_BLOCKS, *(label(path) for path in sorted((DOCS / "images").glob("*.svg"))))
+    check(*_WITHOUT_BLOCKS, *(label(path) for path in sorted((DOCS / "images").glob("*.svg"))))
 
 
 @pytest.mark.parametrize("path", _CASES)
 def test_document_blocks_run_and_print_what_it_says(path: Path) -> None:
     """The code blocks of a document run from top to bottom, and print the output that follows them."""
-    _check(label(path))
+    check(label(path))
 
 
 def test_generator_looks_after_every_document_and_picture() -> None:
