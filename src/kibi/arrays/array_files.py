@@ -2,7 +2,7 @@
 
 A header may claim any shape, and an archive may hold terabytes in a few kilobytes. So the header is read first, whoever wants the
 array judges its shape and type, and only then are its bytes read: exactly as many as the header says, and memory
-grows with what arrives. Objects, which could run code, are refused.
+grows with what arrives. Arrays of many inputs are read in blocks. Objects, which could run code, are refused.
 """
 
 import io
@@ -27,6 +27,7 @@ _MOST_HEADER_BYTES = 16 << 10
 _MOST_DIRECTORY_BYTES = 4 << 20
 _MOST_PIPE_BYTES = 256 << 20
 """An archive that comes through a pipe is kept in memory, since it begins at its end."""
+_BLOCK_BYTES = 1 << 20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _SUFFIX = ".npy"
 _NO_HEADER = (
@@ -79,6 +80,46 @@ def read_array(stream: BinaryIO, judge: Judge) -> Array:
     return array.reshape(kind.shape, order="F" if is_fortran else "C")
 
 
+def read_rows(stream: BinaryIO, judge: Judge) -> Iterator[Array]:
+    """Yields the array of a `.npy` file in blocks along its first axis, of at most a megabyte or of one row.
+
+    Args:
+        stream: the file, at its start.
+        judge: a function that gets the header before anything else is read.
+
+    Raises:
+        ArrayFileError: it is no such file, shorter than its header says, without a first axis, or its first axis varies fastest.
+    """
+    head = take(stream, _MOST_HEADER_BYTES)
+    kind, is_fortran, start = _header(head)
+    judge(kind)
+    if not kind.shape:
+        raise ArrayFileError("it holds one number, and no list of inputs")
+    if is_fortran and len(kind.shape) > 1:
+        raise ArrayFileError("its first axis varies fastest. Save numpy.ascontiguousarray of it")
+    rest, row_bytes = head[start:], prod(kind.shape[1:]) * kind.dtype.itemsize
+    together = max(1, _BLOCK_BYTES // max(1, row_bytes))
+    for first in range(0, kind.shape[0], together):
+        count = min(together, kind.shape[0] - first)
+        needed = count * row_bytes
+        data = rest[:needed] + take(stream, needed - len(rest[:needed]))
+        rest = rest[needed:]
+        if len(data) < needed:
+            found = first * row_bytes + len(data)
+            raise ArrayFileError(f"its header says {kind.size_bytes:,} bytes, and {found:,} follow")
+        array: Array = np.frombuffer(data, kind.dtype)
+        yield array.reshape(count, *kind.shape[1:])
+
+
+def read_type(stream: BinaryIO) -> ArrayType:
+    """The header of a `.npy` file.
+
+    Raises:
+        ArrayFileError: it is no such file.
+    """
+    return _header(take(stream, _MOST_HEADER_BYTES))[0]
+
+
 def _header(head: bytes) -> tuple[ArrayType, bool, int]:
     """Returns the contents of a header: type and shape, true if the first axis varies fastest, and where the elements begin."""
     if head[:2] == b"PK":
@@ -120,14 +161,43 @@ class Archive:
         Raises:
             ArrayFileError: it cannot be read.
         """
+        with self._open(name) as stream:
+            array = read_array(stream, judge)
+            stream.read(1)  # at its end the checksum is compared
+            return array
+
+    def rows(self, name: str, judge: Judge) -> Iterator[Array]:
+        """Yields one array in blocks, as `read_rows` does; several arrays may be read at once.
+
+        Raises:
+            ArrayFileError: it cannot be read.
+        """
+        with self._open(name) as stream:
+            yield from read_rows(stream, judge)
+            stream.read(1)
+
+    def type_of(self, name: str) -> ArrayType:
+        """The header of one array.
+
+        Raises:
+            ArrayFileError: it cannot be read.
+        """
+        with self._open(name) as stream:
+            return read_type(stream)
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[BinaryIO]:
+        """The file of one array.
+
+        Raises:
+            ArrayFileError: it cannot be read, also in the with-block.
+        """
         member = self._members[name]
         if member.compress_type not in _METHODS or member.flag_bits & 1:
             raise ArrayFileError(f"the array {name!r} is encrypted, or compressed as NumPy does not")
         try:
             with self._archive.open(member) as stream:
-                array = read_array(_plain(stream), judge)
-                stream.read(1)  # at its end the checksum is compared
-                return array
+                yield _plain(stream)
         except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
             raise ArrayFileError(f"the archive is damaged: {_first_line(error)}") from None
 

@@ -36,11 +36,29 @@ def read_image(graph: Graph, path: Path, tensor: Tensor) -> Array:
     Raises:
         InputError: the file is no image, its pixels have more than 8 bits, or the input is no image.
     """
+    return image_array(graph, tensor, read_pixels(path, tensor))
+
+
+def read_pixels(path: Path, tensor: Tensor) -> NDArray[np.uint8]:
+    """The pixels of an image file, resized as `read_image` says: 0 (black) to 255 (white), `[H, W]` or `[H, W, 3]`.
+
+    Args:
+        path: a `.png` or `.bmp` file.
+        tensor: the input, `[1, H, W, 1]` or `[1, H, W, 3]`.
+
+    Raises:
+        InputError: as `read_image`.
+    """
     shape = tensor.type.shape
-    if len(shape) != 4 or shape[0] != 1 or shape[3] not in _MODES:
+    if not is_image_shape(shape):
         what = f"{path}: an image fits an input [1, H, W, 1] or [1, H, W, 3]; {tensor.name!r} is {list(shape)}"
         raise InputError(f"{what}. Give a .npy file of its shape.")
-    return image_array(graph, tensor, _read_pixels(path, _MODES[shape[3]], (shape[2], shape[1])))
+    return _read_pixels(path, _MODES[shape[3]], (shape[2], shape[1]))
+
+
+def is_image_shape(shape: tuple[int, ...]) -> bool:
+    """True for `[1, H, W, 1]` and `[1, H, W, 3]`."""
+    return len(shape) == 4 and shape[0] == 1 and shape[3] in _MODES
 
 
 def image_array(graph: Graph, tensor: Tensor, pixels: NDArray[np.uint8]) -> Array:
@@ -57,41 +75,45 @@ def image_array(graph: Graph, tensor: Tensor, pixels: NDArray[np.uint8]) -> Arra
     Raises:
         InputError: the input is one of integers without a scale, other than u8.
     """
-    shaped = pixels.reshape(tensor.type.shape)
+    return quantized_pixels(graph, tensor, pixels.reshape(tensor.type.shape))
+
+
+def quantized_pixels(graph: Graph, tensor: Tensor, pixels: NDArray[np.uint8]) -> Array:
+    """Pixels of any shape as elements of an input: see `image_array`."""
     kind, quantization = tensor.type.dtype, tensor.type.quantization
     if kind is DType.U8 and quantization is None:
-        return shaped
-    values = pixel_values(shaped, _range_of(graph, tensor))
+        return pixels
+    values = pixel_values(pixels, real_range(graph, tensor))
     if quantization is None or not kind.is_integer or not quantization.scale:
         return quantize_real(tensor, values)
     stored = np.floor(values / quantization.scale + (0.5 + _TIE)) + quantization.zero_point
     return np.asarray(np.clip(stored, *kind.limits).astype(kind.numpy))
 
 
-def pixel_values(pixels: NDArray[np.uint8], real_range: tuple[float, float] | None) -> NDArray[np.float64]:
+def pixel_values(pixels: NDArray[np.uint8], span: tuple[float, float] | None) -> NDArray[np.float64]:
     """The real values of pixels; the range of the input says how the model was trained.
 
     Args:
         pixels: 0 (black) to 255 (white), u8 of any shape.
-        real_range: the lowest and the highest real value of the input, or None where nothing is known of it.
+        span: the lowest and the highest real value of the input, or None where nothing is known of it.
 
     Returns:
         For a range of about [0, 1]: pixel / 255. For about [-1, 1]: pixel / 127.5 - 1. For any other: the pixel itself.
     """
     values = pixels.astype(np.float64)
-    if real_range is not None and _is_about(real_range, (0.0, 1.0)):
+    if span is not None and _is_about(span, (0.0, 1.0)):
         return values / 255
-    if real_range is not None and _is_about(real_range, (-1.0, 1.0)):
+    if span is not None and _is_about(span, (-1.0, 1.0)):
         return values / 127.5 - 1
     return values
 
 
-def _is_about(real_range: tuple[float, float], ends: tuple[float, float]) -> bool:
-    return all(abs(value - end) <= _TOLERANCE for value, end in zip(real_range, ends, strict=True))
+def _is_about(span: tuple[float, float], ends: tuple[float, float]) -> bool:
+    return all(abs(value - end) <= _TOLERANCE for value, end in zip(span, ends, strict=True))
 
 
-def _range_of(graph: Graph, tensor: Tensor) -> tuple[float, float] | None:
-    """Returns the real range of an input; for a float input, the range of the tensor to which the model first quantizes it."""
+def real_range(graph: Graph, tensor: Tensor) -> tuple[float, float] | None:
+    """The real range of an input; of a float input, that of the tensor to which the model first quantizes it; None if unknown."""
     if tensor.type.quantization is not None and tensor.type.dtype.is_integer:
         return _real_range(tensor.type.quantization, tensor.type.dtype)
     for view in graph.views:
