@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.conversion import convert, from_torch
     from kibi.eager_files import compile_eager
+    from kibi.interpreters import Interpreter
     from kibi.ir import Graph
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
-    from kibi.runtime import Interpreter
     from kibi.updates import generate_key, read_package, sign, sign_update
 
 __all__ = [
@@ -65,7 +65,7 @@ __all__ = [
 _FUNCTIONS = ("compile", "embed", "load", "measure", "plan", "run", "simplify", "tune", "verify")
 _LATE = {
     "Graph": "kibi.ir",
-    "Interpreter": "kibi.runtime",
+    "Interpreter": "kibi.interpreters",
     "Library": "kibi.codegen",
     "compile_eager": "kibi.eager_files",
     "Plan": "kibi.planner.plan",

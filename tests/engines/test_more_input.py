@@ -7,68 +7,28 @@ import pytest
 
 import kibi
 from kibi import tflm as oracle
-from kibi.dtypes import Array, DType
+from kibi.dtypes import Array
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError
-from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from kibi.ir import early_exits
-from tests.support.offline_models import NAME, packed
+from tests.engines.early_ending import DEPTH, early_ending_model
+from tests.support.offline_models import packed
 from tests.support.oracle import requires_oracle
 
 _RUNS = 9
-_DEPTH = 3
-_OPTIONS = b"cycles_max\0\1\x0c\1\1\1\2\4\2\x24\1"
-"""A flexbuffer: cycles_max is 2."""
-
-
-def _buffer(b: ModelBuilder, x: int, slots: int, cycles: int) -> int:
-    y = b.tensor([1, slots, 1, _DEPTH], DType.S8, 0.5, 3, variable=True)
-    options = _OPTIONS.replace(b"\1\2\4", bytes([1, cycles, 4]))
-    b.operator("CUSTOM", [x], [y], custom_code="CIRCULAR_BUFFER", custom_options=options)
-    return y
-
-
-def _pooled(b: ModelBuilder, x: int, slots: int) -> int:
-    y = b.tensor([1, 1, 1, _DEPTH], DType.S8, 0.5, 3)
-    attributes: dict[str, Attribute] = {
-        "padding": "VALID",
-        "filter_height": slots,
-        "filter_width": 1,
-        "stride_h": 1,
-        "stride_w": 1,
-    }
-    b.operator("MAX_POOL_2D", [x], [y], attributes)
-    return y
-
-
-def _model(offsets: bytes = b"") -> bytes:
-    """Outputs in every sixth inference: a buffer of 3 slots, a pooling, another of 4; a third runs in each, being in front."""
-    b = ModelBuilder()
-    x = b.input([1, 1, 1, _DEPTH], DType.S8, 0.5, 3, name="x")
-    always = b.tensor([1, 1, 1, _DEPTH], DType.S8, 0.5, 3)
-    b.operator("ABS", [_pooled(b, _buffer(b, x, 5, 1), 5)], [always])
-    first = _pooled(b, _buffer(b, x, 3, 2), 3)
-    second = _buffer(b, first, 4, 3)
-    y = b.tensor([1, 4, 1, _DEPTH], DType.S8, 0.5, 3)
-    b.operator("ABS", [second], [y])
-    z = b.tensor([1, 4, 1, _DEPTH], DType.S8, 0.5, 3)
-    b.operator("ADD", [y, always], [z])
-    if offsets:
-        b.metadata(NAME, offsets)
-    return b.finish([z])
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> kibi.Graph:
     """The network, from a file."""
     path = tmp_path / "stream.tflite"
-    path.write_bytes(_model())
+    path.write_bytes(early_ending_model())
     return kibi.load(path)
 
 
 def _inputs() -> list[list[Array]]:
     rng = np.random.default_rng(0)
-    return [[rng.integers(-128, 128, (1, 1, 1, _DEPTH)).astype(np.int8)] for _ in range(_RUNS)]
+    return [[rng.integers(-128, 128, (1, 1, 1, DEPTH)).astype(np.int8)] for _ in range(_RUNS)]
 
 
 @requires_oracle
@@ -78,7 +38,7 @@ def test_outputs_come_when_there_was_enough_input_and_equal_tflm(
 ) -> None:
     """Python, host C and the device give outputs in the sixth inference alone, those of TFLM, and again after a reset."""
     with oracle.Oracle() as tflm:
-        wanted = tflm.run(_model(), _inputs())[5].outputs[0]
+        wanted = tflm.run(early_ending_model(), _inputs())[5].outputs[0]
     plan = kibi.plan(model, **wish)  # type: ignore[arg-type]  # wishes are strings
     library = kibi.compile(model, plan, tmp_path / "lib")
     interpreter, host, device = kibi.Interpreter(model, plan), HostEngine(library), DeviceEngine(library)
@@ -111,7 +71,7 @@ def test_inferences_that_end_early_do_so_in_slices(model: kibi.Graph, mode: str,
 def test_plan_of_the_file_knows_nothing_of_states(tmp_path: Path) -> None:
     """Offsets are for the file's tensors: the states that the importer adds lie elsewhere."""
     path = tmp_path / "offline.tflite"
-    path.write_bytes(_model(packed([-1] * 9)))
+    path.write_bytes(early_ending_model(packed([-1] * 9)))
     model = kibi.load(path)
     assert len(model.tensors) > 9
     found = [kibi.Interpreter(model, kibi.plan(model, use_embedded_plan=True)).run(inputs) for inputs in _inputs()[:1]]

@@ -168,7 +168,8 @@ class Interpreter(NumberedTensors, Profiled):
     @property
     def state_bytes(self) -> int:
         """Bytes of variables, which keep their values from run to run; each interpreter has its own."""
-        return sum(self.tensors[index].size_bytes for index in self._program.graph.variables)
+        tensors = self._ready().tensors
+        return sum(tensors[index].size_bytes for index in self._program.graph.variables)
 
     def register_preallocated(self, tensor: int | str, buffer: WritableBuffer) -> int:
         """Puts a tensor into a caller-owned buffer, so that it takes none of the arena; call it before `allocate`.
@@ -267,9 +268,10 @@ class Interpreter(NumberedTensors, Profiled):
         with self._alone(), room_for(graph.source):
             arrays = {index: self._kept(array) for index, array in given.items()}
             self._begin()
+            tensors = self._program.tensors
             for index in graph.stored_inputs:
-                if index in self.tensors and index in arrays:
-                    self.tensors[index].assign(arrays[index])
+                if index in tensors and index in arrays:
+                    tensors[index].assign(arrays[index])
             self._inference.advance(observe)
             while (expected := self.expected_row) is not None:
                 number, row = expected
@@ -304,9 +306,13 @@ class Interpreter(NumberedTensors, Profiled):
             self._handler.notify(OutOfSequence())
             what = f"row {expected[1]} of input {expected[0]}, not one of input {input}"
             raise InputError(f"{graph.source} expects {what}. `expected_row` tells which is next.")
-        array = check_row(graph, input, row)
-        with self._alone(), room_for(graph.source):
-            array = self._kept(array)
+        self._receive(input, check_row(graph, input, row))
+
+    def _receive(self, number: int, row: Array) -> None:
+        """Takes the row that is expected, of the input of that number."""
+        del number  # it is known by the order
+        with self._alone(), room_for(self._program.graph.source):
+            array = self._kept(row)
             if not self._inference.is_under_way:
                 self._begin()
                 self._inference.advance(None)
@@ -327,7 +333,7 @@ class Interpreter(NumberedTensors, Profiled):
         expected, graph = self.expected_row, self._program.graph
         registered = self._registered_inputs()
         unset = [n for n, index in enumerate(graph.inputs) if n not in self._set and index not in registered]
-        if not self._inference.is_under_way and not unset:
+        if not self._is_under_way and not unset:
             return self._infer(
                 given_inputs(graph, [self._set.get(n) for n in range(len(graph.inputs))], registered), None
             )
@@ -338,7 +344,16 @@ class Interpreter(NumberedTensors, Profiled):
                 raise InputError(f"{graph.source} cannot compute: {what}. Call `set_input`, or `run` with all inputs.")
             what = "row {1} of input {0} is missing".format(*expected)
             raise InputError(f"{graph.source} cannot finish: {what}. Hand it over with `push_row`, or set the inputs.")
-        with self._alone(), room_for(graph.source):
+        return self._finish()
+
+    @property
+    def _is_under_way(self) -> bool:
+        """True if rows were pushed for an inference that has not ended."""
+        return self._inference.is_under_way
+
+    def _finish(self) -> list[Array]:
+        """Ends an inference whose rows were pushed."""
+        with self._alone(), room_for(self._program.graph.source):
             self._inference.check_lease()
             return self._outputs()
 
@@ -353,7 +368,7 @@ class Interpreter(NumberedTensors, Profiled):
             return
         self._inference.forget()
         for index in self._program.graph.variables:
-            tensor = self.tensors[index]
+            tensor = self._program.tensors[index]
             tensor.write_bytes(0, self._program.graph.tensors[index].initial_bytes)
 
     def print_memory_plan(self, file: TextIO | None = None) -> None:
@@ -417,6 +432,6 @@ class Interpreter(NumberedTensors, Profiled):
         self._inference.end()
         if self._waits:
             return []
-        outputs = [self.tensors[index].to_array() for index in self._program.graph.outputs]
+        outputs = [self._program.tensors[index].to_array() for index in self._program.graph.outputs]
         self._keep(outputs)
         return outputs

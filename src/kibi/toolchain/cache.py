@@ -183,24 +183,41 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
 
 
 def load_library(library: Path) -> ctypes.CDLL:
-    """Loads a shared library of an entry into this process.
-
-    What is loaded are the very bytes that were checked: they are read once, compared with the entry's list, and loaded from a
-    private copy, whose name no other library can have later.
+    """Loads a shared library of an entry into this process: the very bytes that were checked.
 
     Raises:
         ToolchainError: it is no longer what was made, or the system does not load it.
     """
-    try:
-        data = _checked(library.parent, library.name, _contents(library.parent)[library.name])
-        with temporary_folder() as work:
+    with checked_copy(library) as copy:
+        try:
+            return ctypes.CDLL(str(copy))
+        except OSError as error:
+            raise _not_loaded(library, error) from error
+
+
+@contextlib.contextmanager
+def checked_copy(library: Path) -> Iterator[Path]:
+    """A private copy of a shared library of an entry, for as long as the block runs.
+
+    The bytes are read once, compared with the entry's list, and written under a name that no other library can have later. So what
+    is loaded from the copy, by this process or by a child, is what was checked.
+
+    Raises:
+        ToolchainError: it is no longer what was made, or it cannot be copied.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            data = _checked(library.parent, library.name, _contents(library.parent)[library.name])
+            work = held.enter_context(temporary_folder())
             copy = work / f"{unused_name('')}-{library.name}"
             copy.write_bytes(data)
-            return ctypes.CDLL(str(copy))
-    except (OSError, ValueError, KeyError) as error:
-        raise ToolchainError(
-            f"cannot load {library}: {error}. Remove it, or set KIBI_CACHE to another folder."
-        ) from error
+        except (OSError, ValueError, KeyError) as error:
+            raise _not_loaded(library, error) from error
+        yield copy
+
+
+def _not_loaded(library: Path, error: Exception) -> ToolchainError:
+    return ToolchainError(f"cannot load {library}: {error}. Remove it, or set KIBI_CACHE to another folder.")
 
 
 @contextlib.contextmanager
