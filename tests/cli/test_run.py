@@ -8,7 +8,10 @@ import pytest
 
 import kibi as api
 from kibi import demo
+from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.cli.conftest import Kibi
+from tests.engines.counting import counting_bytes
 from tests.frontends.models import residual
 from tests.support.zoo import model_path, zoo_path
 
@@ -44,7 +47,7 @@ def test_run_with_labels_names_the_classes(kibi: Kibi, glyphs: Path, tmp_path: P
     assert "2 labels" in done.err
 
 
-@pytest.mark.parametrize("engine", ["python", "c"])
+@pytest.mark.parametrize("engine", ["python", "host"])
 def test_run_with_either_engine_gives_the_same_values(kibi: Kibi, glyphs: Path, engine: str) -> None:
     """The C library on this machine answers with the same bits."""
     record = kibi("run", glyphs, "-i", SEVEN, "--engine", engine, "--json").record
@@ -104,11 +107,67 @@ def test_run_on_raw_bytes_of_the_wrong_size_says_both_sizes(kibi: Kibi, glyphs: 
     assert "784" in done.err
 
 
-def test_run_with_too_many_files_says_how_many(kibi: Kibi, glyphs: Path) -> None:
-    """One inference takes one file for each input."""
-    done = kibi("run", glyphs, "-i", SEVEN, "-i", THREE)
+def test_run_with_the_earlier_name_of_an_engine_warns(kibi: Kibi, glyphs: Path) -> None:
+    """`c` is now `host`; any other name is an error that lists them."""
+    done = kibi("run", glyphs, "-i", SEVEN, "--engine", "c", "--json")
+    assert done.record["engine"] == "host"
+    assert "--engine c is now --engine host" in done.err
+    done = kibi("run", glyphs, "-i", SEVEN, "--engine", "d")
+    assert (done.code, done.out) == (2, "")
+    assert "python, host" in done.err
+
+
+@pytest.mark.parametrize("engine", [None, "python", "host"])
+def test_run_of_several_inputs_answers_each(kibi: Kibi, glyphs: Path, tmp_path: Path, engine: str | None) -> None:
+    """A line, an entry of the record, and a row of the array for each; C unless told otherwise."""
+    options = [] if engine is None else ["--engine", engine]
+    pictures = ["-i", SEVEN, "-i", THREE, "-i", SEVEN]
+    done = kibi("run", glyphs, *pictures, *options, "-o", tmp_path / "out.npy")
+    assert [line.split()[:2] for line in done.out.splitlines()[1:4]] == [
+        ["seven.png", "7"],
+        ["three.png", "3"],
+        ["seven.png", "7"],
+    ]
+    array = np.load(tmp_path / "out.npy")
+    assert array.shape == (3, 1, 10)
+    assert np.array_equal(array[2], _expected())
+    record = kibi("run", glyphs, *pictures, *options, "--json").record
+    assert record["engine"] == (engine or "host")
+    assert [run["input"] for run in record["runs"]] == ["seven.png", "three.png", "seven.png"]
+    assert record["runs"][2]["outputs"][0]["values"] == _expected().reshape(-1).tolist()
+
+
+def test_run_of_files_with_one_name_tells_them_by_their_folders(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """As the folders of classes have them."""
+    for folder, picture in (("a", SEVEN), ("b", THREE)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.png").write_bytes(picture.read_bytes())
+    files = [tmp_path / "a" / "x.png", tmp_path / "b" / "x.png"]
+    record = kibi("run", glyphs, "-i", files[0], "-i", files[1], "--json").record
+    assert [run["input"] for run in record["runs"]] == [str(path) for path in files]
+
+
+def test_run_of_several_inputs_keeps_variables(kibi: Kibi, tmp_path: Path) -> None:
+    """They are a sequence, as for `kibi verify`."""
+    (tmp_path / "sum.tflite").write_bytes(counting_bytes([1, 4]))
+    np.save(tmp_path / "x.npy", np.full((1, 4), 2, np.int8))
+    files = ["-i", tmp_path / "x.npy"] * 3
+    for engine in ("python", "host"):
+        record = kibi("run", tmp_path / "sum.tflite", *files, "--engine", engine, "--json").record
+        assert [run["outputs"][0]["values"] for run in record["runs"]] == [[2] * 4, [4] * 4, [6] * 4]
+
+
+def test_run_with_files_that_do_not_come_out_even_says_how_many(kibi: Kibi, tmp_path: Path) -> None:
+    """Each inference takes one file for each input."""
+    builder = ModelBuilder()
+    x, y = (builder.input([1, 4], DType.S8, 1.0, 0, name=name) for name in "xy")
+    z = builder.tensor([1, 4], DType.S8, 1.0, 0, name="z")
+    builder.operator("ADD", [x, y], [z], {"fused_activation_function": "NONE"})
+    (tmp_path / "sum.tflite").write_bytes(builder.finish([z]))
+    np.save(tmp_path / "x.npy", np.full((1, 4), 2, np.int8))
+    done = kibi("run", tmp_path / "sum.tflite", *["-i", tmp_path / "x.npy"] * 3)
     assert done.code == 4
-    assert "2 files were given" in done.err
+    assert "3 files were given" in done.err
 
 
 def test_run_into_a_folder_that_is_not_there_leaves_nothing(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:

@@ -35,6 +35,19 @@ def output_bytes(graph: Graph, outputs: Sequence[Array], suffix: str) -> bytes:
     return stream.getvalue()
 
 
+def stacked(graph: Graph, runs: Sequence[Sequence[Array]]) -> list[Array]:
+    """The outputs of several inferences, one array `[N, *shape]` for each output.
+
+    Raises:
+        InputError: an inference has no outputs.
+    """
+    for number, outputs in enumerate(runs):
+        if not outputs:
+            what = f"{graph.source}: inference {number} has no outputs, because an operator waits for further inputs"
+            raise InputError(f"{what}. Give more inputs, or write no file.")
+    return [np.stack(arrays) for arrays in zip(*runs, strict=True)]
+
+
 def output_names(graph: Graph) -> tuple[str, ...]:
     """The outputs' names; their numbers where names are empty, twice the same, or not fit for an archive's member."""
     names = tuple(graph.tensors[index].name for index in graph.outputs)

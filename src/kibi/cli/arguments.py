@@ -46,7 +46,7 @@ def current_flags(words: Sequence[str]) -> list[str]:
     for word in words[:end]:
         flag, equals, value = word.partition("=")
         if flag in RENAMED_FLAGS:
-            _warn(flag, RENAMED_FLAGS[flag])
+            warn_renamed(flag, RENAMED_FLAGS[flag])
         current.append(RENAMED_FLAGS.get(flag, flag) + equals + value)
     return [*current, *words[end:]]
 
@@ -55,11 +55,12 @@ def current_handover(name: str | None) -> str | None:
     """Returns the new name of a value of `--input`, and warns of an earlier one."""
     if name is None or name not in RENAMED_HANDOVERS:
         return name
-    _warn(f"--input {name}", f"--input {RENAMED_HANDOVERS[name]}")
+    warn_renamed(f"--input {name}", f"--input {RENAMED_HANDOVERS[name]}")
     return RENAMED_HANDOVERS[name]
 
 
-def _warn(old: str, new: str) -> None:
+def warn_renamed(old: str, new: str) -> None:
+    """Warns of the earlier name of an option or of a value."""
     say_warning(f"{old} is now {new}. The next version does not take the earlier name.")
 
 
@@ -115,6 +116,12 @@ OutputFolder = Annotated[
         help="Folder to write; made if absent.",
         parser=given_path,
         show_default=False,
+    ),
+]
+LabelsPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels", metavar="FILE", help="The classes' names, one in a line.", parser=given_path, show_default=False
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for other programs.")]

@@ -1,15 +1,25 @@
-"""`kibi run`: one inference."""
+"""`kibi run`: one inference, or several."""
 
-from enum import Enum
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import numpy as np
 import typer
 
-from kibi.cli.arguments import AsJson, ModelPath, SignatureName, WithoutPasses, load_simplified
+from kibi.cli.arguments import (
+    AsJson,
+    LabelsPath,
+    ModelPath,
+    SignatureName,
+    WithoutPasses,
+    load_simplified,
+    warn_renamed,
+)
 from kibi.cli.paths import given_path
 from kibi.cli.terminal import GOOD, name_of, output, print_json, say, show, table, working
-from kibi.files import temporary_folder, write_file
+from kibi.files import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +31,23 @@ if TYPE_CHECKING:
     from kibi.reports.outputs import OutputFacts, Score
 
 
-class EngineName(Enum):
-    """The engine that runs the model."""
+ENGINES = ("python", "host")
+RENAMED_ENGINES: Final[Mapping[str, str]] = MappingProxyType({"c": "host"})
+"""The new name of each value of `--engine` that was renamed."""
 
-    PYTHON = "python"
-    C = "c"
+
+def current_engine(name: str | None) -> str | None:
+    """Returns the new name of a value of `--engine`, and warns of an earlier one.
+
+    Raises:
+        BadParameter: there is no such engine.
+    """
+    if name is None or name in ENGINES:
+        return name
+    if name not in RENAMED_ENGINES:
+        raise typer.BadParameter(f"there is no engine {name!r}. Engines are: {', '.join(ENGINES)}")
+    warn_renamed(f"--engine {name}", f"--engine {RENAMED_ENGINES[name]}")
+    return RENAMED_ENGINES[name]
 
 
 def run_model(
@@ -53,49 +75,53 @@ def run_model(
             show_default=False,
         ),
     ] = None,
-    engine: Annotated[EngineName, typer.Option("--engine", help="The Python runtime, or the C library.")] = (
-        EngineName.PYTHON
-    ),
-    labels: Annotated[
-        Path | None,
+    engine: Annotated[
+        str | None,
         typer.Option(
-            "--labels",
-            metavar="FILE",
-            help="The classes' names, one in a line.",
-            parser=given_path,
-            show_default=False,
+            "--engine",
+            metavar="E",
+            help="python: the runtime in Python. host: C code on this machine.",
+            show_default="python for one inference, host for several",
+            callback=current_engine,
         ),
     ] = None,
+    labels: LabelsPath = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a model once on inputs from files.
+    """Run a model on inputs from files, once or several times.
 
-    It runs inside its planned memory. Classifiers answer with their top classes.
+    It runs inside its planned memory. Classifiers answer with their top classes. Files for several inferences fill the inputs again
+    and again. They run as C code on this machine, on all cores; the first ones run in Python, too, and must give the same bits.
+    Variables keep their values from one inference to the next.
 
     Arrays have the input's own type, or are real values (float32) that are quantized as the input says. An image is
     resized to the input, grey or RGB; a pixel means 0 to 1, -1 to 1, or 0 to 255, whichever the input's range is.
     """
-    import kibi  # noqa: PLC0415
-    from kibi.arrays.input_files import read_inputs  # noqa: PLC0415
-    from kibi.arrays.output_files import output_bytes  # noqa: PLC0415
+    from kibi.arrays.input_files import read_runs  # noqa: PLC0415
+    from kibi.arrays.output_files import output_bytes, stacked  # noqa: PLC0415
     from kibi.reports.outputs import describe_outputs, read_labels  # noqa: PLC0415
 
     graph = load_simplified(model, without_pass, signature=signature)
     names = None if labels is None else read_labels(labels)
-    inputs = read_inputs(graph, files)
+    runs = read_runs(graph, files)
+    chosen = engine or ("python" if len(runs) == 1 else "host")
     with working("running"):
-        outputs = kibi.run(graph, None, inputs) if engine is EngineName.PYTHON else _run_c(graph, inputs)
-    facts = describe_outputs(graph, outputs, names)
+        made = _outputs(graph, runs, chosen)
+    facts = [describe_outputs(graph, outputs, names) if outputs else () for outputs in made]
     if destination is not None:
-        write_file(destination, output_bytes(graph, outputs, destination.suffix))
+        arrays = made[0] if len(runs) == 1 else stacked(graph, made)
+        write_file(destination, output_bytes(graph, arrays, destination.suffix))
     if as_json:
-        print_json(_record(graph, engine, facts, outputs))
+        print_json(_record(graph, chosen, files, facts, made))
         return
     console = output()
-    for each in facts:
-        show_output(console, each)
+    if len(runs) == 1:
+        for each in facts[0]:
+            show_output(console, each)
+    else:
+        _show_runs(console, _run_names(files, len(runs)), facts)
     if destination is not None:
         say(console, f"\nWritten to {destination}.")
 
@@ -119,21 +145,63 @@ def show_scores(console: "Console", scores: "Sequence[Score]") -> None:
     show(console, rows)
 
 
-def _run_c(graph: "Graph", inputs: "Sequence[Array]") -> "list[Array]":
-    """Runs one inference in the C library, compiled for this machine."""
+def _outputs(graph: "Graph", runs: "Sequence[Sequence[Array]]", engine: str) -> "list[list[Array]]":
+    """The outputs of each inference; variables keep their values."""
     import kibi  # noqa: PLC0415
-    from kibi.engines import HostEngine  # noqa: PLC0415
 
-    with temporary_folder() as folder:
-        return HostEngine(kibi.compile(graph, None, folder, target="host")).run(inputs)
+    keeps_state = bool(graph.variables) or len(runs) == 1
+    with kibi.Interpreter(graph, engine=engine) as interpreter:
+        if engine == "python" or keeps_state:
+            return [interpreter.run(inputs) for inputs in runs]
+        batch = interpreter.run_batch([np.stack(arrays) for arrays in zip(*runs, strict=True)])
+    return [[array[number] for array in batch] for number in range(len(runs))]
+
+
+def _show_runs(console: "Console", names: "Sequence[str]", facts: "Sequence[Sequence[OutputFacts]]") -> None:
+    """A line for each inference: the best class of a classifier; statistics of any other output."""
+    if all(len(each) == 1 and each[0].top for each in facts):
+        rows = table(console, "input", "class", ">score", ">stored")
+        for name, (only,) in zip(names, facts, strict=True):
+            best = only.top[0]
+            rows.add_row(name, best.label, f"{best.score:.4f}", str(best.stored))
+        show(console, rows)
+        return
+    rows = table(console, "input", "output", "type", ">least", ">mean", ">largest", ">std")
+    for name, outputs in zip(names, facts, strict=True):
+        if not outputs:
+            rows.add_row(name, "waits for more inputs")
+        for each in outputs:
+            numbers = (each.least, each.mean, each.largest, each.deviation)
+            texts = (f"{number:.5g}" for number in numbers)
+            rows.add_row(name, name_of(each.tensor.name), str(each.tensor.type), *texts)
+    show(console, rows)
+
+
+def _run_names(files: "Sequence[Path]", count: int) -> list[str]:
+    """A name for each inference: its file, or its number where it has several."""
+    if len(files) != count:
+        return [str(number) for number in range(count)]
+    names = [path.name for path in files]
+    return names if len(set(names)) == len(set(files)) else [str(path) for path in files]
 
 
 def _record(
-    graph: "Graph", engine: EngineName, facts: "Sequence[OutputFacts]", outputs: "Sequence[Array]"
+    graph: "Graph",
+    engine: str,
+    files: "Sequence[Path]",
+    facts: "Sequence[Sequence[OutputFacts]]",
+    made: "Sequence[Sequence[Array]]",
 ) -> dict[str, Any]:
-    pairs = zip(facts, outputs, strict=True)
-    return {
-        "model": graph.name,
-        "engine": engine.value,
-        "outputs": [{**each.to_dict(), "values": array.reshape(-1).tolist()} for each, array in pairs],
-    }
+    """One inference has its outputs at the top; several are in a list."""
+    runs = [
+        [
+            {**each.to_dict(), "values": array.reshape(-1).tolist()}
+            for each, array in zip(described, outputs, strict=True)
+        ]
+        for described, outputs in zip(facts, made, strict=True)
+    ]
+    head = {"model": graph.name, "engine": engine}
+    if len(runs) == 1:
+        return {**head, "outputs": runs[0]}
+    names = _run_names(files, len(runs))
+    return {**head, "runs": [{"input": name, "outputs": outputs} for name, outputs in zip(names, runs, strict=True)]}
