@@ -28,7 +28,7 @@ LAYERS = (
     ("emulator",),
     ("engines",),
     ("reports",),
-    ("api", "demo", "interpreters", "plan_files", "eager_files", "updates"),
+    ("api", "demo", "evaluations", "interpreters", "plan_files", "eager_files", "updates"),
     ("conversion",),
     ("cli",),
     ("__main__",),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.conversion import convert, from_torch
     from kibi.eager_files import compile_eager
+    from kibi.evaluations import evaluate
     from kibi.interpreters import Interpreter
     from kibi.ir import Graph
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
@@ -45,6 +46,7 @@ __all__ = [
     "compile_plan",
     "convert",
     "embed",
+    "evaluate",
     "from_torch",
     "generate_key",
     "load",
@@ -68,6 +70,7 @@ _LATE = {
     "Interpreter": "kibi.interpreters",
     "Library": "kibi.codegen",
     "compile_eager": "kibi.eager_files",
+    "evaluate": "kibi.evaluations",
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(("convert", "from_torch"), "kibi.conversion"),
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),

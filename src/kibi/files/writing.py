@@ -81,6 +81,16 @@ def write_new_file(path: Path, data: bytes, mode: int | None = None) -> None:
         raise OutputError(f"{path}: {_reason(error)}. Give a path that can be written.") from None
 
 
+def check_folder(directory: Path) -> None:
+    """Checks that a path is free or names a folder, before the work whose results it is for.
+
+    Raises:
+        OutputError: it names something else.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise OutputError(f"{directory}: is a file. Give the name of a folder, or remove the file.")
+
+
 def write_folder(
     directory: Path,
     files: Mapping[FileName, FileText],
@@ -104,10 +114,8 @@ def write_folder(
     contents = {name.path: text.text.encode() for name, text in files.items()}
     contents |= {name.path: content for name, content in (data or {}).items()}
     try:
-        if directory.exists():
-            if not directory.is_dir():
-                raise OutputError(f"{directory}: is a file. Give the name of a folder, or remove the file.")
-        elif _appear(Path(os.path.realpath(directory)), contents):
+        check_folder(directory)
+        if not directory.exists() and _appear(Path(os.path.realpath(directory)), contents):
             return
         _update(directory, contents, [name.path for name in obsolete])
     except (OSError, ValueError) as error:

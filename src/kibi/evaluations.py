@@ -1,0 +1,85 @@
+"""The function of `import kibi` that runs a model on a data set."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kibi.errors import bounded
+from kibi.ir import Graph
+
+if TYPE_CHECKING:
+    from kibi.reports.evaluation import Evaluation
+
+
+@bounded
+def evaluate(
+    model: Graph,
+    data: str | os.PathLike[str] | Callable[[], Iterable[Any]],
+    *,
+    truth: str | os.PathLike[str] | None = None,
+    labels: Sequence[str] | None = None,
+    score: str | None = None,
+    windows: int = 1,
+    reference: Graph | None = None,
+    most: int | None = None,
+    keep_state: bool = False,
+    workers: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    worst: str | os.PathLike[str] | None = None,
+    worst_count: int = 10,
+    watch: Callable[[int, int | None], None] | None = None,
+) -> "Evaluation":
+    """Runs a model on a data set, as C code on all cores, and says how good its answers are.
+
+    The first inputs run in Python, too, and must give the same bits. An interruption (`KeyboardInterrupt`) ends the evaluation
+    early; then `is_complete` of the result is False.
+
+    Args:
+        model: the graph.
+        data: the path of a `.npz` or `.npy` file or of a folder; `module:function` or `file.py:function`; or a function that yields
+            inputs, or pairs of input and label. `docs/evaluate.md` describes each.
+        truth: a file with the label of each input, `.npy` or text; None: the labels in the data, if there are any.
+        labels: the names of the classes in order; None: they have numbers.
+        score: the score of a detector of anomalies: `reconstruction`, `output` or `class:N`; None: what follows from the shapes.
+        windows: how many inputs after one another are windows of one, whose scores are averaged.
+        reference: a model of the same network, mostly the one before it was quantized, to compare the outputs with.
+        most: how many inputs at most; None: all.
+        keep_state: True if each inference goes on with the variables that the one before has left, on one core; False if each
+            begins with their first values.
+        workers: how many processes; None: one on each core.
+        resume: a file to which each batch that was counted is written, and from which a later call goes on.
+        worst: a folder for the worst inputs: pictures of those that can be seen as one, arrays of all others.
+        worst_count: how many at most.
+        watch: is told how many inputs were counted, and how many there are, or None.
+
+    Returns:
+        The figures.
+
+    Raises:
+        InputError: the data, labels or options do not fit the model, or the file to go on from is of something else.
+        MismatchError: the C code on this machine and the Python runtime disagree.
+        ToolchainError: the compiler is missing or fails.
+        LimitError: a loop of a model took too many iterations.
+        OutputError: a file cannot be written.
+    """
+    from kibi.files import check_path  # noqa: PLC0415 - `import kibi` starts nothing heavy, here and below
+    from kibi.reports.evaluating import Request  # noqa: PLC0415
+    from kibi.reports.evaluating import evaluate as run  # noqa: PLC0415
+
+    request = Request(
+        graph=model,
+        data=data if callable(data) else os.fspath(data),
+        truth=None if truth is None else Path(truth),
+        labels=labels,
+        score=score,
+        windows=windows,
+        reference=reference,
+        most=most,
+        keep_state=keep_state,
+        workers=workers,
+        resume=None if resume is None else check_path(resume, "the path of the file to resume from"),
+        worst=None if worst is None else check_path(worst, "the folder of the worst inputs"),
+        worst_count=worst_count,
+    )
+    return run(request, watch)
