@@ -18,12 +18,13 @@ from tests.cli.conftest import GLYPHS, Kibi
 
 COMMAND = [sys.executable, "-m", "kibi.cli"]
 MODEL, PICTURE = str(GLYPHS), str(demo.picture_paths()[0])
+DATA = str(Path(demo.__file__).with_name("samples.npz"))
 GIVEN = {
     "convert": [MODEL, "--output", "never-written"],
     "inspect": [MODEL], "plan": [MODEL], "place": [MODEL], "run": [MODEL, "--input", PICTURE],
     "core": [MODEL, "--output", "never-written"], "eager": ["--output", "never-written"],
     "compile": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],
-    "events": [MODEL], "demo": [], "keygen": ["--output", "never-written"],
+    "evaluate": [MODEL, "--data", "never-read"], "events": [MODEL], "demo": [], "keygen": ["--output", "never-written"],
     "sign": [MODEL, "--key", "never-read", "--model", "m", "--counter", "1", "--output", "never-written"],
     "update": [MODEL, MODEL, "--key", "never-read", "--output", "never-written"],
 }  # fmt: skip
@@ -108,7 +109,9 @@ def test_raw_input_through_a_pipe_of_another_size_is_refused(data: bytes, size: 
     [
         (["inspect", "{}"], 3), (["place", "{}"], 5), (["compile", MODEL, "-o", "never-written", "--plan", "{}"], 5),
         (["plan", MODEL, "--regions", "{}"], 5), (["run", MODEL, "-i", PICTURE, "--labels", "{}"], 4),
-        (["events", "tests", "--decode", "{}"], 4),
+        (["events", "tests", "--decode", "{}"], 4), (["evaluate", MODEL, "--data", "{}"], 4),
+        (["evaluate", MODEL, "--data", DATA, "--truth", "{}"], 4), (["evaluate", MODEL, "--data", DATA, "--labels", "{}"], 4),
+        (["evaluate", MODEL, "--data", DATA, "--resume", "{}"], 4),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )  # fmt: skip

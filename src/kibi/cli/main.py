@@ -22,6 +22,7 @@ from kibi.cli.convert import convert
 from kibi.cli.core import write_core
 from kibi.cli.demo import demo
 from kibi.cli.eager import write_eager
+from kibi.cli.evaluate import evaluate
 from kibi.cli.events import events
 from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of, show_warning
 from kibi.cli.inspect import inspect
@@ -86,6 +87,7 @@ app.command("update", epilog="Example: kibi update old.kibip new.kibi --key rele
 app.command("measure", epilog="Example: kibi measure model.tflite --target cortex-m4")(measure)
 app.command("verify", epilog="Example: kibi verify model.tflite --runs 10")(verify)
 app.command("pareto", epilog="Example: kibi pareto model.tflite --svg pareto.svg")(pareto)
+app.command("evaluate", epilog="Example: kibi evaluate model.tflite --data samples.npz")(evaluate)
 app.command("targets", epilog="Example: kibi targets")(targets)
 app.command("operators", epilog="Example: kibi operators")(operators)
 app.command("events", epilog="Example: kibi events src --decode 0x1f2e --width 2")(events)

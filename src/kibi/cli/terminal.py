@@ -7,6 +7,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
@@ -156,6 +157,25 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
         return
     with console.status(Text(printable(f"{what}…")), spinner="dots") as status:
         yield lambda news: status.update(Text(printable(f"{what}: {news}…")))
+
+
+@contextmanager
+def counting(what: str, unit: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Shows a progress bar on standard error during the with-block, if that is a terminal.
+
+    Yields:
+        A function that takes how many are done, and how many there are, or None.
+    """
+    console = _Output(stderr=True)
+    if not console.is_terminal:
+        yield lambda *_: None
+        return
+    columns = (
+        TextColumn(printable(what)), BarColumn(), MofNCompleteColumn(), TextColumn(printable(unit)), TimeRemainingColumn()
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def byte_text(count: int) -> str:
