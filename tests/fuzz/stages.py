@@ -21,6 +21,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 import kibi
 import kibi.demo
+from kibi.arrays.dataset import open_dataset
+from kibi.arrays.rows import fit_rows
 from kibi.cli.main import main
 from kibi.codegen import generate
 from kibi.errors import InternalError, KibiError
@@ -30,6 +32,7 @@ from kibi.planfile.reader import PlanFile
 from kibi.planfile.records import DIGEST_BYTES, HEADER
 from kibi.planner import Plan, PlannedModel, validate
 from kibi.planner.regions.file import read_regions
+from kibi.reports.evaluation_log import EvaluationLog
 from kibi.selection import Goal
 from kibi.update.package import Package
 from tests.fuzz import byte_mutations, model_mutations, text_cases
@@ -216,6 +219,25 @@ def _arrays(case: Case) -> int:
     return _command(["run", str(kibi.demo.model_path()), "--input", str(path)])
 
 
+def _data(case: Case) -> int:
+    """Reads broken data of an evaluation as inputs of the model that Kibi ships, or the broken file that it would go on from."""
+    suffix, case.data = text_cases.data_file(case.folder, case.rng())
+    place = case.folder / "data"
+    place.mkdir(exist_ok=True)
+    path = place / f"x{suffix}"
+    path.write_bytes(case.data)
+    try:
+        if suffix == ".log":
+            EvaluationLog(path, {})
+            return 1
+        dataset = open_dataset(_glyphs(), place if suffix == ".wav" else path)
+        for sample in dataset.samples():
+            fit_rows(_glyphs(), 0, sample.inputs[0][np.newaxis], "data")
+    finally:
+        path.unlink()
+    return 1
+
+
 def _inspect(case: Case) -> int:
     """Shows a mutated model from a file of a hostile name on the command line."""
     rng = case.rng()
@@ -292,6 +314,7 @@ STAGES: Mapping[str, Callable[[Case], int]] = {
     "inspect": _inspect,
     "c_api": _c_api,
     "package": _package,
+    "data": _data,
 }
 """Every stage by its name."""
 

@@ -1,6 +1,7 @@
 """Mutated texts: saved plans, region files, tables of buffers, sources of events, and what the command line does with them."""
 
 import json
+import wave
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,26 @@ def input_file(folder: Path, rng: np.random.Generator) -> tuple[str, bytes]:
     """An input of the model that Kibi ships, broken: a name and bytes."""
     kind = int(rng.integers(3))
     return ("x.npy", "x.npz", "x.png")[kind], mutated(_arrays(folder)[kind], rng)
+
+
+@cache
+def _data_files(folder: Path) -> tuple[bytes, ...]:
+    """Inputs of the model that Kibi ships in an array, an archive and a sound, and a file that an evaluation goes on from."""
+    pixels = np.arange(5 * 28 * 28, dtype=np.int64).reshape(5, 28, 28)
+    np.save(folder / "many.npy", pixels.astype(np.uint8), allow_pickle=False)
+    np.savez(folder / "many.npz", x=(pixels / 4000).astype(np.float32), y=np.arange(5))
+    with wave.open(str(folder / "many.wav"), "wb") as sound:
+        sound.setparams((1, 2, 16_000, 0, "NONE", ""))
+        sound.writeframes(pixels[0].astype("<i2").tobytes())
+    names = ("ended", "labels", "answers", "agrees")
+    values = ("margins", "scores", "squares", "dots", "norms", "reference_norms")
+    chunk = {"digest": "0", **{name: [1, 0] for name in names}, **{name: [0.5, float("nan")] for name in values}}
+    head = {"kibi": "evaluation", "format": 1}
+    log = "".join(f"{json.dumps(record)}\n" for record in (head, chunk, chunk)).encode()
+    return (*((folder / f"many{suffix}").read_bytes() for suffix in (".npy", ".npz", ".wav")), log)
+
+
+def data_file(folder: Path, rng: np.random.Generator) -> tuple[str, bytes]:
+    """A file of data for an evaluation, broken: its suffix and bytes."""
+    kind = int(rng.integers(4))
+    return (".npy", ".npz", ".wav", ".log")[kind], mutated(_data_files(folder)[kind], rng)

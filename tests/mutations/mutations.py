@@ -3,6 +3,7 @@
 from tests.mutations.codegen import CODEGEN
 from tests.mutations.decisions import DECISIONS
 from tests.mutations.eager import EAGER
+from tests.mutations.evaluation import EVALUATION
 from tests.mutations.frontends import FRONTENDS
 from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
@@ -10,5 +11,7 @@ from tests.mutations.planner import PLANNER
 from tests.mutations.runtime import RUNTIME
 from tests.mutations.update import UPDATE
 
-MUTATIONS: tuple[Mutation, ...] = (*KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE)
+MUTATIONS: tuple[Mutation, ...] = (
+    *KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION
+)  # fmt: skip
 """In the order in which they are tried."""

@@ -25,6 +25,9 @@ _AREAS = frozenset(
         "eager",
         "runtime",
         "update",
+        "engines",
+        "reports",
+        "arrays",
     }
 )
 _LEAST = 48
