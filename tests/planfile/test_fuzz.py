@@ -4,10 +4,13 @@ import pytest
 
 import kibi
 from kibi import demo
+from kibi.planfile.core_library import Core
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
+from kibi.targets import target
 from tests.ops.comparison import graph_of
+from tests.passes.streaming_networks import streaming
 from tests.planfile.mutants import mutants, tried
 from tests.support.amount import amount
 from tests.support.choices import Seeded
@@ -19,14 +22,23 @@ _AT_ONCE = 5_000
 
 
 def _files() -> list[PlanFile]:
-    """Plan files of the shipped model, and of a drawn model of each operator, for the M4 and for this machine, with all runs."""
+    """Plan files of the shipped model, of a drawn model of each operator, and of streaming ones with rows that are evenly spaced.
+
+    For the M4 and for this machine, with all runs, for a core that has kernels where files expect them, and for one that has not.
+    """
     shipped = kibi.load(demo.model_path())
     graphs = [shipped, *(graph_of(OPERATOR_MODELS[name](Seeded(0))) for name in sorted(OPERATOR_MODELS))]
+    graphs += [kibi.simplify(streaming(Seeded(seed))) for seed in range(8)]
     planned = [
         PlannedModel.of(graph, kibi.plan(graph, target=("cortex-m4", "host")[number % 2]))
         for number, graph in enumerate(graphs)
     ]
-    return [PlanFile(plan_file(each, least_width=(1, 1, 2, 4)[number % 4])) for number, each in enumerate(planned)]
+    kernels = sorted({kernel for each in planned for kernel in PlanFile(plan_file(each)).kernels})
+    core = Core.of(kernels, target("host")).ids
+    return [
+        PlanFile(plan_file(each, least_width=(1, 1, 2, 4)[number % 4], core=(core, ())[number // 4 % 2]))
+        for number, each in enumerate(planned)
+    ]
 
 
 def test_no_mutant_of_a_file_leaves_its_memory() -> None:

@@ -345,7 +345,8 @@ def _features(kernels: list[str], without: frozenset[str]) -> CCode:
 #define KIBI_CORE_NULLS $nulls
 /* Kernels have arrays of 64-bit elements. */
 #define KIBI_CORE_LONGS $longs
-/* Parts of the core: for external buffers, 16-bit entries of runs, variables, inputs by the row, 32-bit entries of runs. */
+/* Parts of the core: for external buffers, 16-bit entries of runs, evenly spaced rows, variables, inputs by the row, 32-bit entries
+ * of runs. */
 $parts
 /* The most numbers that contracts of this core's kernels put on the stack. */
 #define KIBI_CONTRACT_DEPTH $depth

@@ -4,7 +4,7 @@ from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.core_library import Core
-from kibi.planfile.kernel_ids import CORE_PARTS, EXTERNALS, HALVES, STATES, STREAMS, WIDE
+from kibi.planfile.kernel_ids import CORE_PARTS, EXTERNALS, HALVES, SPACED, STATES, STREAMS, WIDE
 from kibi.planfile.reader import PlanFile
 from kibi.planner import PlannedModel
 from kibi.planner.handover import with_handover
@@ -94,6 +94,7 @@ def check_parts(file: PlanFile, core: Core) -> None:
         EXTERNALS: "external buffers",
         HALVES: "an order with numbers beyond a byte",
         WIDE: "an arena of more than 64 KiB",
+        SPACED: "rows that are evenly spaced",
     }
     missing = {part: [reasons[part]] for part in sorted(file.parts & CORE_PARTS & set(core.without))}
     if missing:

@@ -22,7 +22,9 @@ HALVES = "KIBI_CORE_HALVES"
 """The part of a core that reads runs with 16-bit entries."""
 WIDE = "KIBI_CORE_WIDE"
 """The part of a core that reads runs with 32-bit entries."""
-CORE_PARTS = frozenset({STREAMS, STATES, EXTERNALS, HALVES, WIDE})
+SPACED = "KIBI_CORE_SPACED"
+"""The part of a core that reads runs whose pointers to inputs are evenly spaced."""
+CORE_PARTS = frozenset({STREAMS, STATES, EXTERNALS, HALVES, WIDE, SPACED})
 
 
 def kernel_id(kernel: str) -> int:

@@ -20,6 +20,7 @@ class FileRun:
         first: number of the first step; 0 where the node does not count.
         steps: how many.
         entries: where the first step's pointers lead: a byte of the arena, of the state after it, or a place record after both.
+        shifts: how many bytes after its entry each pointer of the first step leads; empty: no pointer does.
         distances: by how many bytes each pointer moves on with each step.
         offset: the byte of the file at which the entries begin.
     """
@@ -28,6 +29,7 @@ class FileRun:
     first: int
     steps: int
     entries: tuple[int, ...]
+    shifts: tuple[int, ...]
     distances: tuple[int, ...]
     offset: int
 
@@ -60,19 +62,22 @@ def runs_of(file: PlanFile, graph: Mapping[str, int], nodes: Sequence[Mapping[st
         counts = bool(nodes[number]["flags"] & Kind.COUNTS)
         first = _numbers(data, place, 1 + many + counts, unit)
         entries = place + unit * len(first)
-        pointers = nodes[number]["pointers"]
-        found = _numbers(data, entries, pointers * (1 + many), width)
+        pointers, rows = nodes[number]["pointers"], nodes[number]["rows"]
+        is_spaced = many and first[1] == 0
+        if is_spaced and not 0 < rows < pointers:
+            raise _wrong()
+        found = _numbers(data, entries, 2 + pointers - rows if is_spaced else pointers * (1 + many), width)
         place = entries + width * len(found)
         if table:
             found = [table[each] for each in found]
-        yield FileRun(
-            number,
-            first[-1] if counts else 0,
-            first[1] if many else 1,
-            tuple(found[:pointers]),
-            tuple(_signed(each, width) for each in found[pointers:]),
-            begin + entries,
-        )
+        step, shifts = first[-1] if counts else 0, tuple[int, ...]()
+        if is_spaced:
+            spacing = _signed(found[1], width)
+            shifts = (*(spacing * k for k in range(rows)), *[0] * (pointers - rows))
+            found = [*found[:1] * rows, *found[2:]]
+        distances = tuple(_signed(each, width) for each in found[pointers:])
+        steps = first[1] if many and not is_spaced else 1
+        yield FileRun(number, step, steps, tuple(found[:pointers]), shifts, distances, begin + entries)
 
 
 def _table(file: PlanFile, begin: int) -> Sequence[int]:

@@ -2,14 +2,16 @@
 
 A run is a row step of a node, or several whose places are evenly spaced. Its numbers are the node, doubled, plus 1 where there are
 several steps; then how many; then, if the node counts, the number of the first step; then an entry for each pointer; and, where
-there are several steps, for each pointer how many bytes it moves on with each step. An entry below the arena's size is a byte of
-the arena, those after it are bytes of the state; others count place records. Graphs have runs of bytes, where an entry or a
-distance is the index of a 16-bit number in a table; where bytes do not suffice, runs of 16-bit numbers; or these with 32-bit
-entries and distances. After runs of bytes is one more, at which a core stops.
+there are several steps, for each pointer how many bytes it moves on with each step. A run that says that it has 0 steps has one,
+whose pointers to inputs are evenly spaced: it has an entry for the first one, the distance between two, and an entry for each of
+the others. An entry below the arena's size is a byte of the arena, those after it are bytes of the state; others count place
+records. Graphs have runs of bytes, where an entry or a distance is the index of a 16-bit number in a table; where bytes do not
+suffice, runs of 16-bit numbers; or these with 32-bit entries and distances. After runs of bytes is one more, at which a core stops.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -25,6 +27,8 @@ WIDTHS = (1, 2, 4)
 _MOST_16 = 0xFFFF
 _MOST_DISTANCE = 0x7FFF
 _ANY_BYTES = (1 << 31) - 1
+_LEAST_SPACED = 5
+"""A run of fewer evenly spaced pointers is no faster than one with an entry for each."""
 
 Place: TypeAlias = tuple[int, int]
 """Where a pointer leads: the number of its memory, and the byte there."""
@@ -73,6 +77,7 @@ class GraphRuns:
         places: what the entries above the arena's size say.
         width: bytes of an entry.
         runs: each of them, in order.
+        is_spaced: True if pointers of some are evenly spaced, and are stored so.
     """
 
     table: bytes
@@ -80,6 +85,7 @@ class GraphRuns:
     places: tuple[Place, ...]
     width: int
     runs: tuple[OneRun, ...]
+    is_spaced: bool
 
 
 @dataclass
@@ -108,6 +114,11 @@ class Pointers:
         for output, tensor in enumerate(view.outputs):
             found.append(self._row(tensor, 0 if view.accumulates else view.made_rows(step, output).start))
         return found
+
+    def inputs(self, node: int, places: Sequence[Place]) -> Sequence[Place]:
+        """Returns those places of a step of a node that are of its inputs."""
+        view = self.b.graph.views[node]
+        return places[: len(places) - len(view.op.states) - len(view.outputs)]
 
     def leave(self, node: int) -> bool:
         """True if some pointer of a node leads out of the arena, or nowhere."""
@@ -187,7 +198,7 @@ def graph_runs(
             writer.add(run)
         if writer.suffices:
             table, data = writer.encoded()
-            return GraphRuns(table, data, tuple(writer.places), width, tuple(writer.each))
+            return GraphRuns(table, data, tuple(writer.places), width, tuple(writer.each), writer.is_spaced)
     raise InternalError("a graph has runs that no file can hold")
 
 
@@ -200,6 +211,7 @@ class _Writer:
         places: the places so far, with their numbers.
         runs: for each run its first numbers, and its entries and distances.
         each: the same runs for those who ask what they read.
+        is_spaced: True if pointers of some are evenly spaced.
     """
 
     pointers: Pointers
@@ -210,6 +222,7 @@ class _Writer:
     places: dict[Place, int] = field(default_factory=dict)
     runs: list[tuple[list[int], list[int]]] = field(default_factory=list)
     each: list[OneRun] = field(default_factory=list)
+    is_spaced: bool = False
 
     def add(self, run: Run) -> None:
         """Adds steps of a node, in as few runs as their places allow."""
@@ -259,16 +272,33 @@ class _Writer:
 
     def _distances(self, steps: Sequence[Sequence[Place]]) -> tuple[int, ...]:
         """How far each pointer moves on from one step to the next; nothing where that is no number of the width."""
-        found = _between(*steps) if len(steps) > 1 else ()
-        return found if self.width > 2 or all(abs(each) <= _MOST_DISTANCE for each in found) else ()
+        return self._storable(_between(*steps)) if len(steps) > 1 else ()
+
+    def _storable(self, distances: tuple[int, ...]) -> tuple[int, ...]:
+        """The distances, or nothing where one is no number of the width."""
+        return distances if self.width > 2 or all(abs(each) <= _MOST_DISTANCE for each in distances) else ()
+
+    def _spacing(self, inputs: Sequence[Place]) -> tuple[int, ...]:
+        """How far pointers to inputs are apart, if they are evenly spaced; nothing where a core is not made for that.
+
+        Only a core with variables has a faster way through runs of one step, to which this belongs.
+        """
+        if not self.state_bytes or len(inputs) < _LEAST_SPACED:
+            return ()
+        found = {_between([before], [after]) for before, after in pairwise(inputs)}
+        return self._storable(found.pop()) if len(found) == 1 else ()
 
     def _write(self, node: int, step: int, count: int, places: Sequence[Place], distances: Sequence[int]) -> None:
-        numbers = [2 * node + (MANY if count > 1 else 0)]
-        if count > 1:
-            numbers.append(count)
+        inputs = self.pointers.inputs(node, places)
+        spacing = self._spacing(inputs) if count == 1 else ()
+        numbers = [2 * node] if count == 1 and not spacing else [2 * node + MANY, 0 if spacing else count]
         if Kind.COUNTS in self.kinds[node]:
             numbers.append(step)
-        entries = [*map(self._entry, places), *(distances if count > 1 else ())]
+        if spacing:
+            entries = [self._entry(places[0]), *spacing, *map(self._entry, places[len(inputs) :])]
+        else:
+            entries = [*map(self._entry, places), *(distances if count > 1 else ())]
+        self.is_spaced |= bool(spacing)
         self.runs.append((numbers, entries))
         size = len(numbers) * min(self.width, 2) + len(entries) * self.width
         self.each.append(OneRun(node, size, count, frozenset(at for memory, at in places if memory == Memory.FILE)))

@@ -15,7 +15,7 @@ from kibi.kernels.params.layout import packed
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.planfile.contracts import any_elements, kind_of
 from kibi.planfile.fences import Weights, fence_records
-from kibi.planfile.kernel_ids import EXTERNALS, HALVES, STATES, STREAMS, WIDE, kernel_id, part_id
+from kibi.planfile.kernel_ids import EXTERNALS, HALVES, SPACED, STATES, STREAMS, WIDE, kernel_id, part_id
 from kibi.planfile.record import Record
 from kibi.planfile.records import (
     DIGEST_BYTES,
@@ -258,6 +258,7 @@ class _Writer:
             for each in self.graphs
         }
         self.parts |= {_PARTS[each.width] for each in runs.values() if each.width in _PARTS}
+        self.parts |= {SPACED} if any(each.is_spaced for each in runs.values()) else set()
         kernels = sorted(self.kernels | set(map(part_id, self.parts)))
         self.core = self.core or kernels
         streams = b.graph.views[0].op.receives

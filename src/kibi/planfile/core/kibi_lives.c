@@ -115,9 +115,9 @@ static void touch_all(kibi_parts *parts, const kibi_model *model, const kibi_run
             }
         }
         for (const uint32_t end = index + group->count; index < end; ++index) {
-            const uint32_t place = kibi_entry(model->file, graph, run->entries, index);
+            const uint32_t place = kibi_entry(model->file, graph, run->entries, kibi_entry_of(run, index));
             if (place < graph->arena_bytes) {
-                touch(parts, place + (further == 0 ? 0 : kibi_moved(model->file, graph, run, index, further)), group->bytes, use);
+                touch(parts, place + kibi_moved(model->file, graph, run, index, further), group->bytes, use);
             }
         }
     }

@@ -118,8 +118,9 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
     for (uint32_t k = 0; k < inputs + node->output_count; ++k, ++group) {
         uint32_t nulls = 0;
         for (const uint32_t end = index + group->count; index < end; ++index) {
-            uint32_t offset = kibi_entry(c->file, c->graph, step->run.entries, index), memory = KIBI_MEMORY_ARENA;
-            const uint32_t moved = step->further == 0 ? 0 : kibi_moved(c->file, c->graph, &step->run, index, step->further);
+            uint32_t offset = kibi_entry(c->file, c->graph, step->run.entries, kibi_entry_of(&step->run, index));
+            uint32_t memory = KIBI_MEMORY_ARENA;
+            const uint32_t moved = kibi_moved(c->file, c->graph, &step->run, index, step->further);
             if (offset >= arena_bytes) {
                 offset -= arena_bytes;
                 memory = KIBI_MEMORY_STATE;
@@ -216,6 +217,7 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
         step.scratch = step.run.node == followed ? KEPT : NOTHING_YET;
         if (step.run.next > end || step.run.count == 0 ||
             step.run.first + step.run.count > step.run.node->steps ||
+            (KIBI_CORE_SPACED && kibi_spaced(&step.run) == step.run.node->pointers) || /* a slot must come after them */
             (KIBI_CORE_STREAMS && (step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (head & KIBI_MANY) != 0)) {
             return 0;
         }

@@ -55,9 +55,17 @@ static KIBI_NOINLINE void *place_of(const kibi_model *model, uint32_t number)
     return kibi_bytes_at(model, place->memory, place->offset);
 }
 
-/* Writes the pointers of a run's first step; returns the first byte after its entries. */
-static const uint8_t *fetch(const kibi_model *model, const uint8_t *entry, const kibi_file_node *node,
-                                          void **slots)
+/* A distance of a run. `table`: of the graph, if its entries are bytes. */
+KIBI_INLINE intptr_t distance_at(const kibi_file_graph *graph, const uint16_t *table, const uint8_t *distance)
+{
+    const uint32_t number = KIBI_WIDTH(graph) == 1u ? table[*distance] : kibi_entry(NULL, graph, distance, 0);
+    return !KIBI_CORE_WIDE || KIBI_WIDTH(graph) != 4u ? (int16_t)number : (int32_t)number;
+}
+
+/* Writes the pointers of a run's first step; returns the first byte after its entries. spaced: so many of them, the first ones, are
+ * evenly spaced, and have an entry and a distance together. */
+static const uint8_t *fetch(const kibi_model *model, const uint8_t *entry, const kibi_file_node *node, uint32_t spaced,
+                            void **slots)
 {
     const kibi_file_graph *const graph = model->graph;
     const uint32_t arena_bytes = graph->arena_bytes, state_bytes = KIBI_STATE_BYTES(kibi_header_of(model));
@@ -77,81 +85,111 @@ static const uint8_t *fetch(const kibi_model *model, const uint8_t *entry, const
             }
         }
         *slots = (void *)((uintptr_t)base + number); /* a sum of numbers: C adds nothing to a null pointer */
+        if (KIBI_CORE_SPACED && spaced != 0) {
+            const intptr_t distance = distance_at(graph, table, entry);
+            entry += KIBI_WIDTH(graph);
+            for (; --spaced != 0; ++slots) {
+                slots[1] = (void *)((uintptr_t)slots[0] + (uintptr_t)distance);
+            }
+        }
     } while (++slots < end);
     return entry;
+}
+
+/* Flags of nodes that run_plain leaves to run_order: special ones, and those of which an entry may count a place record. */
+KIBI_INLINE uint32_t flags_of_others(const kibi_file_graph *graph)
+{
+    return KIBI_SPECIAL | (graph->place_count != 0 ? KIBI_KIND_LEAVES : 0u);
+}
+
+/* Whether run_plain runs the next run: it has one step, and nothing about its node is special. Most steps of streaming models are
+ * such, and small: cores for models without variables do without it. */
+KIBI_INLINE int is_plain(const kibi_model *model, const uint8_t *at)
+{
+    return KIBI_CORE_STATES && KIBI_WIDTH(model->graph) == 1u && model->calls != NULL && model->budget != 0 &&
+           ((*at & KIBI_MANY) == 0 || (KIBI_CORE_SPACED && at[1] == 0)) &&
+           (((const kibi_file_node *)kibi_at(model, model->graph->nodes))[*at / 2u].flags & flags_of_others(model->graph)) == 0;
 }
 
 /* What turns entries into pointers where they lead to the arena or to the state. */
 typedef struct {
     const uint16_t *table;
-    uint32_t arena_bytes;
     uintptr_t arena;
-    uintptr_t state; /* so that an entry can be added */
+    uint32_t arena_bytes;
+    uintptr_t state; /* what is added besides to an entry that leads there */
 } memories;
 
-/* Writes the pointers of a step, from the last one on: both ends are those after it. */
-static KIBI_NOINLINE void fetch_both(const memories *of, const uint8_t *entry, void **slot, void **slots)
+KIBI_INLINE uintptr_t pointer_of(const memories *of, uint32_t entry)
 {
-    const memories m = *of;
-    do {
-        const uint32_t number = m.table[*--entry];
-        *--slot = (void *)((number < m.arena_bytes ? m.arena : m.state) + number);
-    } while (slot != slots);
+    uintptr_t number = of->table[entry];
+    if (number >= of->arena_bytes) {
+        number += of->state;
+    }
+    return of->arena + number;
 }
 
-/* Whether run_plain runs the next run: its step is the only one, and nothing about its node is special. Most steps of streaming
- * models are such, and small: cores for models without variables do without it. After the last run is a byte with KIBI_MANY. */
-KIBI_INLINE int is_plain(const kibi_model *model, const uint8_t *at)
+/* Writes evenly spaced pointers, two at a time: of an odd number, one more than asked. */
+KIBI_INLINE void write_spaced(uintptr_t pointer, uintptr_t distance, void **slot, void *const *end)
 {
-    return KIBI_CORE_STATES && KIBI_WIDTH(model->graph) == 1u && (*at & KIBI_MANY) == 0 && model->calls != NULL &&
-           model->budget != 0 &&
-           (((const kibi_file_node *)kibi_at(model, model->graph->nodes))[*at / 2u].flags & KIBI_SPECIAL) == 0;
+    do {
+        *slot++ = (void *)pointer;
+        pointer += distance;
+        *slot++ = (void *)pointer;
+        pointer += distance;
+    } while (slot < end);
 }
 
 /* Runs plain runs as long as there are some. Its own function, which run_order does not call: so the stack has one of both. */
 static KIBI_NOINLINE void run_plain(kibi_model *model, void **slots)
 {
     const kibi_file_graph *const graph = model->graph;
-    const uint8_t *const file = model->file, *nodes = file + graph->nodes;
-    const kibi_call *const calls = model->calls;
-    uint8_t *const arena = model->arena;
-    const memories both = {kibi_table(file, graph), graph->arena_bytes, (uintptr_t)arena,
-                           (uintptr_t)model->state - graph->arena_bytes};
-    const uint16_t *table = both.table;
-    const uint8_t *at = file + graph->runs + model->place.run;
-    uint32_t budget = model->budget, head;
-    KIBI_HIDDEN(nodes);
-    KIBI_HIDDEN(table);
-    kibi_rest_of(slots)->step = 0;
-    while (((head = *at) & KIBI_MANY) == 0) {
-        const uint8_t *const record = nodes + head * (sizeof(kibi_file_node) / 2u);
-        const kibi_file_node *const node = (const kibi_file_node *)(const void *)record;
-        if ((node->flags & (KIBI_SPECIAL | KIBI_KIND_LEAVES)) == 0) {
-            uint8_t *base = arena;
-            const uint8_t *entry = at += node->pointers;
-            void **slot = slots + node->pointers;
-            KIBI_HIDDEN(base);
-            do {
-                *--slot = base + table[*entry--];
-            } while (slot != slots);
-            ++at;
-        } else if ((node->flags & KIBI_SPECIAL) != 0) {
-            break;
-        } else if (graph->place_count == 0) {
-            at += 1 + node->pointers;
-            fetch_both(&both, at, slots + node->pointers, slots);
-        } else {
-            at = fetch(model, at + 1, node, slots);
-        }
-        kibi_rest_of(slots)->node = node;
-        calls[node->place]((slots + node->pointers)[-1], (const void **)(uintptr_t)slots, file + node->params,
-                           arena + node->scratch);
-        if (--budget == 0) {
-            break;
-        }
+    uint32_t budget = model->budget;
+    if (model->place.done != 0 || KIBI_WIDTH(graph) != 1u || model->calls == NULL || budget == 0) {
+        return;
     }
+    const uint8_t *const file = model->file, *at = file + graph->runs + model->place.run;
+    kibi_model *volatile kept_model = model; /* these are on the stack: registers are for pointers */
+    const uint8_t *volatile kept_nodes = file + graph->nodes;
+    const kibi_call *volatile kept_calls = model->calls;
+    const volatile uint32_t kept_others = flags_of_others(graph);
+    memories both = {kibi_table(file, graph), (uintptr_t)model->arena, graph->arena_bytes,
+                     (uintptr_t)model->state - (uintptr_t)model->arena - graph->arena_bytes};
+    KIBI_HIDDEN(both.table);
+    KIBI_HIDDEN(both.state);
+    kibi_rest_of(slots)->step = 0;
+    do {
+        const uint32_t head = *at;
+        const uint8_t *const record = kept_nodes + head * (sizeof(kibi_file_node) / 2u);
+        const kibi_file_node *node = (const kibi_file_node *)(const void *)record;
+        void **slot = slots;
+        if (KIBI_RARELY((head & KIBI_MANY) != 0)) {
+            node = (const kibi_file_node *)(const void *)(record - sizeof(kibi_file_node) / 2u);
+            if (!KIBI_CORE_SPACED || at[1] != 0 || at == file + kept_model->graph->runs_end || /* a byte with KIBI_MANY is there */
+                (node->flags & kept_others) != 0) {
+                break;
+            }
+            slot += node->rows; /* at least one slot comes after them */
+            write_spaced(pointer_of(&both, at[2]), (uintptr_t)(intptr_t)(int16_t)both.table[at[3]], slots, slot);
+            at += 4;
+        } else {
+            if ((node->flags & kept_others) != 0) {
+                break;
+            }
+            ++at;
+        }
+        void **const end = slots + node->pointers, *pointer;
+        do {
+            pointer = (void *)pointer_of(&both, *at++);
+            *slot++ = pointer;
+            KIBI_HIDDEN(slot);
+        } while (slot != end);
+        kibi_rest_of(slots)->node = node;
+        kept_calls[node->place](pointer, (const void **)(uintptr_t)slots, file + node->params,
+                                (uint8_t *)both.arena + node->scratch);
+    } while (--budget != 0);
+    model = kept_model;
     model->budget = budget;
-    model->place.run = (uint32_t)(at - file) - graph->runs;
+    model->place.run = (uint32_t)(at - file) - model->graph->runs;
 }
 
 /* Moves pointers on by so many steps. Null pointers do not move: numbers are added, for C adds nothing to a null pointer. */
@@ -163,8 +201,7 @@ static KIBI_NOINLINE void move_on(const kibi_model *model, const uint8_t *distan
     void **const end = slots + node->pointers;
     KIBI_HIDDEN(table);
     do {
-        const uint32_t number = KIBI_WIDTH(graph) == 1u ? table[*distance] : kibi_entry(NULL, graph, distance, 0);
-        const intptr_t bytes = !KIBI_CORE_WIDE || KIBI_WIDTH(graph) != 4u ? (int16_t)number : (int32_t)number;
+        const intptr_t bytes = distance_at(graph, table, distance);
         distance += KIBI_WIDTH(graph);
         *slots = (void *)((uintptr_t)*slots + (uintptr_t)bytes * steps);
     } while (++slots < end);
@@ -214,13 +251,19 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
             ended = ENDED_NOT;
             break;
         }
-        const uint32_t head = kibi_number(model->graph, at), size = KIBI_WIDTH(model->graph) == 1u ? 1u : 2u;
+        const uint32_t size = KIBI_WIDTH(model->graph) == 1u ? 1u : 2u;
+        uint32_t head = kibi_number(model->graph, at), spaced = 0;
         const kibi_file_node *const node = (const kibi_file_node *)kibi_at(model, model->graph->nodes) + head / 2u;
         const uint8_t *entry = at + size;
         uint32_t left = 1;
         if ((head & KIBI_MANY) != 0) {
             left = kibi_number(model->graph, entry);
             entry += size;
+            if (KIBI_CORE_SPACED && left == 0) {
+                left = 1;
+                head -= KIBI_MANY; /* no distances follow */
+                spaced = node->rows;
+            }
         }
         rest->node = node;
         rest->step = (int32_t)done;
@@ -233,7 +276,7 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
                 ended = KIBI_ENDED_NEEDS_ROW;
                 break;
             }
-            at = fetch(model, entry, node, slots);
+            at = fetch(model, entry, node, 0, slots);
             memcpy(slots[0], model->row, ((const kibi_file_group *)kibi_at(model, node->groups))->bytes);
             model->row = NULL;
             continue;
@@ -247,7 +290,7 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
         uint32_t count = left < budget ? left : budget;
         model->budget = budget - count;
         left -= count;
-        entry = fetch(model, entry, node, slots);
+        entry = fetch(model, entry, node, spaced, slots);
         const void *const params = kibi_at(model, node->params);
         const uint32_t kernel = number_of(model->kernels, node);
         const kibi_call call = model->kernels->calls[kernel];
@@ -288,11 +331,13 @@ static KIBI_NOINLINE int run_order(kibi_model *model, void **slots)
 /* The same until the inference ends or pauses. */
 KIBI_INLINE int run_all(kibi_model *model, void **slots)
 {
-    int ended = run_order(model, slots);
-    while (KIBI_CORE_STATES && ended == ENDED_NOT) {
-        run_plain(model, slots);
+    int ended;
+    do {
+        if (KIBI_CORE_STATES) {
+            run_plain(model, slots);
+        }
         ended = run_order(model, slots);
-    }
+    } while (KIBI_CORE_STATES && ended == ENDED_NOT);
     return ended;
 }
 

@@ -26,6 +26,13 @@
 #define KIBI_HIDDEN(pointer) ((void)0)
 #endif
 
+/* Says that a condition holds rarely: what happens then is not on the way of the others. */
+#if defined(__GNUC__)
+#define KIBI_RARELY(condition) (__builtin_expect((condition), 0) != 0)
+#else
+#define KIBI_RARELY(condition) (condition)
+#endif
+
 /* What ended a call of kibi_run_model: all is done, an operator waits for further inferences, a loop has taken too many turns, the
  * steps were used up, or a row of an input must come next. */
 enum {
@@ -61,7 +68,21 @@ typedef struct {
     const uint8_t *next;    /* the run after it */
     uint32_t count;         /* steps */
     uint32_t first;         /* number of the first step; 0 where the node does not count */
+#if KIBI_CORE_SPACED
+    uint32_t spaced;        /* pointers to inputs that are evenly spaced: an entry and a distance say where they lead */
+#endif
 } kibi_run;
+
+/* So many pointers, the first ones of a step, are evenly spaced. */
+KIBI_INLINE uint32_t kibi_spaced(const kibi_run *run)
+{
+#if KIBI_CORE_SPACED
+    return run->spaced;
+#else
+    (void)run;
+    return 0;
+#endif
+}
 
 /* The 16-bit numbers of a graph whose entries are bytes. */
 KIBI_INLINE const uint16_t *kibi_table(const uint8_t *file, const kibi_file_graph *graph)
@@ -80,20 +101,27 @@ KIBI_INLINE kibi_run kibi_read_run(const uint8_t *file, const kibi_file_graph *g
 {
     const uint32_t head = kibi_number(graph, at), size = KIBI_WIDTH(graph) == 1u ? 1u : 2u;
     const kibi_file_node *const node = (const kibi_file_node *)(const void *)(file + graph->nodes) + head / 2u;
-    uint32_t bytes = node->pointers * KIBI_WIDTH(graph);
-    kibi_run run = {node, NULL, NULL, 1, 0};
+    uint32_t numbers = node->pointers;
+    kibi_run run = {.node = node, .count = 1};
     at += size;
     if ((head & KIBI_MANY) != 0) {
         run.count = kibi_number(graph, at);
         at += size;
-        bytes *= 2u;
+        numbers *= 2u;
+#if KIBI_CORE_SPACED
+        if (run.count == 0 && node->rows != 0) { /* it has one step */
+            run.count = 1;
+            run.spaced = node->rows;
+            numbers = node->pointers - node->rows + 2u;
+        }
+#endif
     }
     if ((node->flags & KIBI_KIND_COUNTS) != 0) {
         run.first = kibi_number(graph, at);
         at += size;
     }
     run.entries = at;
-    run.next = at + bytes;
+    run.next = at + numbers * KIBI_WIDTH(graph);
     return run;
 }
 
@@ -107,13 +135,25 @@ KIBI_INLINE uint32_t kibi_entry(const uint8_t *file, const kibi_file_graph *grap
     return !KIBI_CORE_WIDE || KIBI_WIDTH(graph) == 2u ? entry[0] : entry[0] | (uint32_t)entry[1] << 16;
 }
 
-/* How far a pointer of a run with several steps has moved after so many of them: modulo 2^32. */
+/* The number of the entry of a pointer. */
+KIBI_INLINE uint32_t kibi_entry_of(const kibi_run *run, uint32_t index)
+{
+    const uint32_t spaced = kibi_spaced(run);
+    return spaced == 0 ? index : index < spaced ? 0 : index - spaced + 2u;
+}
+
+/* How far after the place of its entry a pointer leads, in a step that so many steps of its run precede: modulo 2^32. */
 KIBI_INLINE uint32_t kibi_moved(const uint8_t *file, const kibi_file_graph *graph, const kibi_run *run, uint32_t index,
                                 uint32_t steps)
 {
-    const uint32_t number = kibi_entry(file, graph, run->entries, run->node->pointers + index);
+    const int is_spaced = index < kibi_spaced(run);
+    const uint32_t times = is_spaced ? index : steps;
+    if (times == 0) {
+        return 0;
+    }
+    const uint32_t number = kibi_entry(file, graph, run->entries, is_spaced ? 1u : run->node->pointers + index);
     const int32_t distance = !KIBI_CORE_WIDE || KIBI_WIDTH(graph) != 4u ? (int16_t)number : (int32_t)number;
-    return (uint32_t)distance * steps;
+    return (uint32_t)distance * times;
 }
 
 /* Goes on with an inference, given a row or NULL, for up to so many steps: kibi_run.c. */

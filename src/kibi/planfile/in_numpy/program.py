@@ -75,7 +75,7 @@ class Program:
             PlanError: it is an entry that there is not.
         """
         entry = run.entries[pointer]
-        moved = run.distances[pointer] * further if further else 0
+        moved = run.distances[pointer] * further if further else run.shifts[pointer] if run.shifts else 0
         if entry < self.arena_bytes:
             return Memory.ARENA, entry + moved
         if Kind.LEAVES not in self.nodes[run.node].kind:
