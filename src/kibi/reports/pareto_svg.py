@@ -1,9 +1,9 @@
 """RAM against instructions, and RAM against flash, as SVG: a dot for each choice; the best are named and joined."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from kibi.printable import printable
+from kibi.reports.axes import Axis, staircase
 from kibi.reports.memory_colors import layer_color
 from kibi.reports.memory_shapes import GRID, INK, QUIET, Box, circle, document, label, line
 from kibi.reports.pareto import Choice, pareto_optimal
@@ -12,37 +12,6 @@ from kibi.text.markup import Markup
 _LEFT, _TOP, _WIDTH, _HEIGHT, _GAP, _RIGHT = 96.0, 112.0, 470.0, 340.0, 56.0, 40.0
 _LEGEND_LINE, _FOOT = 22.0, 24.0
 _RADIUS = 6.0
-_ROOM = 0.12
-"""Free part of an axis beyond the outermost dots."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """A linear axis from `low` at `start` to `high` at `end`."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    @staticmethod
-    def of(values: Sequence[int], start: float, end: float, *, from_zero: bool = False) -> "_Axis":
-        """An axis on which all values have room."""
-        low, high = (0 if from_zero else min(values)), max(values)
-        room = _ROOM * ((high - low) or max(high, 1))
-        return _Axis(low if from_zero else max(low - room, 0), high + room, start, end)
-
-    def at(self, value: float) -> float:
-        """The place of a value."""
-        return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
-
-    def ticks(self) -> list[int]:
-        """Three to eight round values."""
-        step = 1
-        while (self.high - self.low) / step > 8:
-            step = step * 5 // 2 if str(step).startswith("2") else step * 2
-        first = -(-int(self.low) // step)
-        return [step * number for number in range(first, int(self.high) // step + 1)]
 
 
 def pareto_svg(model: str, target: str, choices: Sequence[Choice]) -> str:
@@ -89,8 +58,8 @@ def _plot(
     box: Box, choices: Sequence[Choice], best: Sequence[bool], colors: Sequence[str], name: str,
     cost: Callable[[Choice], int], *, numbers: bool,
 ) -> list[Markup]:  # fmt: skip
-    ram = _Axis.of([choice.ram_bytes for choice in choices], box.bottom, box.top, from_zero=True)
-    across = _Axis.of([cost(choice) for choice in choices], box.left, box.right)
+    ram = Axis.of([choice.ram_bytes for choice in choices], box.bottom, box.top, from_zero=True)
+    across = Axis.of([cost(choice) for choice in choices], box.left, box.right)
     lines = [label(box.left, box.top - 10, "RAM (bytes), stack included", "quiet")] if numbers else []
     for value in ram.ticks():
         y = ram.at(value)
@@ -102,26 +71,13 @@ def _plot(
         lines.append(label(x, box.bottom + 18, f"{value:,}", anchor="middle"))
     lines.append(label(box.middle[0], box.bottom + 38, name, "quiet", "middle"))
     dots = [(across.at(cost(choice)), ram.at(choice.ram_bytes)) for choice in choices]
-    lines += _front([dot for dot, is_best in zip(dots, best, strict=True) if is_best])
+    lines += staircase([dot for dot, is_best in zip(dots, best, strict=True) if is_best])
     for (x, y), is_best, color in zip(dots, best, colors, strict=True):
         fill = color if is_best else "#ffffff"
         lines.append(circle((x, y), _RADIUS, fill=fill, stroke=INK))
     for x, y in dict.fromkeys(dots):
         names = ", ".join(str(number + 1) for number, dot in enumerate(dots) if dot == (x, y))
         lines.append(label(x + _RADIUS + 4, y - 5, names, "on"))
-    return lines
-
-
-def _front(dots: list[tuple[float, float]]) -> list[Markup]:
-    """Draws a staircase through the dots that no dot further left is below."""
-    lines: list[Markup] = []
-    corner: tuple[float, float] | None = None
-    for x, y in sorted(dots, key=lambda dot: (dot[0], -dot[1])):
-        if corner is not None and y <= corner[1]:
-            continue  # higher up than one to its left
-        if corner is not None:
-            lines += [line(corner, (x, corner[1]), QUIET, "2 3"), line((x, corner[1]), (x, y), QUIET, "2 3")]
-        corner = (x, y)
     return lines
 
 
