@@ -30,6 +30,7 @@ LAYERS = (
     ("reports",),
     ("api", "demo", "evaluations", "interpreters", "plan_files", "eager_files", "updates"),
     ("conversion",),
+    ("sweeps",),
     ("cli",),
     ("__main__",),
 )

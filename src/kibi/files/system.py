@@ -41,6 +41,22 @@ def is_in_home(folder: Path) -> bool:
     return folder == home or home in folder.parents
 
 
+def lock(handle: int) -> bool:
+    """Locks an open file until it is closed, and returns True; False if another process has locked it.
+
+    Where the system has no such locks, nothing happens. A process that ends, in whatever way, leaves no lock.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - only some systems have it
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def take_over(handle: int, like: os.stat_result) -> None:
     """Gives an open file the owner and the permissions of another one, where files have them."""
     if not (hasattr(os, "fchown") and hasattr(os, "fchmod")):

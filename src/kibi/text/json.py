@@ -54,16 +54,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if isinstance(value, str):
-        return _text(value)
+        return without_surrogates(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _key(key: Any) -> str:
     if not isinstance(key, str | int):
         raise InternalError(f"{key!r} is no key for JSON")
-    return _text(str(key))
+    return without_surrogates(str(key))
 
 
-def _text(text: str) -> str:
-    """A text without halves of surrogate pairs."""
+def without_surrogates(text: str) -> str:
+    """Returns a text with U+FFFD in place of each half of a surrogate pair, which UTF-8 cannot hold."""
     return text if text.isascii() else "".join("\ufffd" if "\ud800" <= each <= "\udfff" else each for each in text)
