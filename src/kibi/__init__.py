@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kibi.ir import Graph
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
+    from kibi.sweeps.call import sweep
     from kibi.updates import generate_key, read_package, sign, sign_update
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "sign",
     "sign_update",
     "simplify",
+    "sweep",
     "target",
     "targets",
     "tune",
@@ -73,6 +75,7 @@ _LATE = {
     "evaluate": "kibi.evaluations",
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(("convert", "from_torch"), "kibi.conversion"),
+    "sweep": "kibi.sweeps.call",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
     **dict.fromkeys(("compile_core", "compile_like", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),
     **dict.fromkeys(("generate_key", "read_package", "sign", "sign_update"), "kibi.updates"),
