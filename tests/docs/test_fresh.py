@@ -26,6 +26,7 @@ _FURTHER = (
     "memory-by-the-row",
     "offline-plans",
     "regions",
+    "sweep",
 )
 """Pages whose blocks `make check-all` alone runs."""
 _CASES = [

@@ -31,11 +31,14 @@ from kibi.reports.pareto_svg import pareto_svg
 from kibi.reports.plan_comparison import ComparedPlan
 from kibi.reports.plan_record import plan_record
 from kibi.reports.recording_svg import recording_svg
+from kibi.sweeps.best import Budget, Objective
+from kibi.sweeps.picture import sweep_svg
 from kibi.text.json import json_text
 from kibi.toolchain import compile_objects
 from tests.engines.networks import residual_network, two_input_network
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+from tests.sweeps.work import row
 from tests.text.hostile import COMMENT, NAMES, bare, named, renamed
 from tests.toolchain.tools import check_gcc
 
@@ -151,6 +154,7 @@ def test_comments_of_hostile_names_give_no_warning_anywhere(tmp_path: Path) -> N
 
 
 _CHOICE = Choice("a", "s", 100, 100, True, 200, 300, 400, None, 0.5)
+_ROW = row("plain", 1000, 2000, 300)
 
 
 def _drawings(names: tuple[str, ...], start: int) -> dict[str, str]:
@@ -170,6 +174,7 @@ def _drawings(names: tuple[str, ...], start: int) -> dict[str, str]:
         "regions": memory_svg(PlannedModel.of(placed, placed_plan)),
         "comparison": memory_comparison_svg(both),
         "titled": memory_comparison_svg(both, names[start % len(names)]),
+        "sweep": sweep_svg([replace(_ROW, model=names[start % len(names)]), _ROW], Objective(), Budget()),
         "pareto": pareto_svg(hostile.name, "host", [replace(_CHOICE, variant=names[start % len(names)]), _CHOICE]),
         "fences": fences_svg(hostile.name, fences(PlannedModel.of(hostile, hostile_plan)), 1000),
         "recording": recording_svg(recording, names[start % len(names)]),

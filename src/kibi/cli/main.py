@@ -34,6 +34,7 @@ from kibi.cli.place import place
 from kibi.cli.plan import plan
 from kibi.cli.run import run_model
 from kibi.cli.sign import sign, update
+from kibi.cli.sweep import sweep
 from kibi.cli.targets import targets
 from kibi.cli.verify import verify
 from kibi.version import __version__
@@ -87,6 +88,7 @@ app.command("update", epilog="Example: kibi update old.kibip new.kibi --key rele
 app.command("measure", epilog="Example: kibi measure model.tflite --target cortex-m4")(measure)
 app.command("verify", epilog="Example: kibi verify model.tflite --runs 10")(verify)
 app.command("pareto", epilog="Example: kibi pareto model.tflite --svg pareto.svg")(pareto)
+app.command("sweep", epilog="Example: kibi sweep search.toml -o search.parquet --svg search.svg")(sweep)
 app.command("evaluate", epilog="Example: kibi evaluate model.tflite --data samples.npz")(evaluate)
 app.command("targets", epilog="Example: kibi targets")(targets)
 app.command("operators", epilog="Example: kibi operators")(operators)
