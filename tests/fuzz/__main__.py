@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, help="cases of each stage (of `native`: programs of many models)")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--scheduler", help="of a Dask cluster that runs the cases, whose workers share this folder")
     parser.add_argument("--save", type=Path, help="a folder for the inputs of findings")
     parser.add_argument("--only", type=int, help="run one case in this process, and let its error through")
     given = parser.parse_args(arguments)
@@ -51,7 +52,8 @@ def _run_stage(stage: str, given: argparse.Namespace) -> int:
     """One stage; how many findings there are."""
     started, tried, kinds = time.monotonic(), 0, dict[str, list[Finding]]()
     count = DEFAULT_COUNTS[stage] if given.count is None else given.count
-    for report in fuzz(stage, seed=given.seed, count=count, jobs=given.jobs, first=given.first):
+    where = {"jobs": given.jobs, "first": given.first, "scheduler": given.scheduler}
+    for report in fuzz(stage, seed=given.seed, count=count, **where):
         tried += report.counted
         for finding in report.findings:
             if finding.digest not in kinds:

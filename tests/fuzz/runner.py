@@ -14,12 +14,13 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 
+from kibi.sweeps.tasks import Task, WorkerDied
 from tests.fuzz.checks import is_too_little_memory
 from tests.fuzz.stages import STAGES, Case, scratch_folder
 
@@ -33,6 +34,7 @@ _STUCK_SECONDS = 120
 """Native code that does not come back is ended after that, by the clock on the wall."""
 
 
+_ROOT = Path(__file__).parents[2]
 _TAIL_BYTES = 4000
 """What is kept of what a worker said before it died."""
 
@@ -139,7 +141,9 @@ class Report:
     findings: tuple[Finding, ...]
 
 
-def fuzz(stage: str, *, seed: int, count: int, jobs: int = 1, first: int = 0) -> Iterator[Report]:
+def fuzz(
+    stage: str, *, seed: int, count: int, jobs: int = 1, first: int = 0, scheduler: str | None = None
+) -> Iterator[Report]:
     """Run cases `first` to before `first + count` of a stage; a report for each span of them, as they end.
 
     Args:
@@ -148,13 +152,30 @@ def fuzz(stage: str, *, seed: int, count: int, jobs: int = 1, first: int = 0) ->
         count: how many.
         jobs: processes at a time.
         first: the first number.
+        scheduler: the address of a Dask scheduler, whose workers have this folder under the same path; None: this machine.
     """
     span = max(1, min(_SPAN.get(stage, _LONGEST_SPAN), -(-count // jobs)))
     starts = range(first, first + count, span)
+    if scheduler is not None:
+        yield from _on_cluster(scheduler, stage, seed, [(start, min(start + span, first + count)) for start in starts])
+        return
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(_span, stage, seed, start, min(start + span, first + count)) for start in starts]
         for future in as_completed(futures):
             yield future.result()
+
+
+def _on_cluster(scheduler: str, stage: str, seed: int, spans: Sequence[tuple[int, int]]) -> Iterator[Report]:
+    """Reports of spans that workers of a cluster run; a span that ended all of its workers is a finding."""
+    from kibi.sweeps.cluster import OnCluster, joined_cluster  # noqa: PLC0415 - an extra
+
+    tasks = (
+        Task(f"kibi-fuzz-{stage}-{seed}-{first}-{last}", _span, (stage, seed, first, last)) for first, last in spans
+    )
+    with joined_cluster(scheduler) as client:
+        for task, result in OnCluster(client).results(tasks):
+            died = Finding(stage, task.arguments[2], seed, "WorkerDied", "", str(result))
+            yield Report(0, (died,)) if isinstance(result, WorkerDied) else result
 
 
 def _span(stage: str, seed: int, first: int, last: int) -> Report:
@@ -165,7 +186,9 @@ def _span(stage: str, seed: int, first: int, last: int) -> Report:
         command = [sys.executable, "-m", "tests.fuzz.runner", stage, str(seed), str(at), str(last)]
         with (
             tempfile.TemporaryFile() as said,
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True, env=_environment()) as worker,
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=said, text=True, env=_environment(), cwd=_ROOT
+            ) as worker,
         ):
             for line in worker.stdout or ():
                 if line.startswith("{"):

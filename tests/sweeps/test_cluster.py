@@ -23,6 +23,7 @@ from kibi.sweeps.journal import journal_path
 from kibi.sweeps.rows import Status
 from kibi.sweeps.table import read_table
 from kibi.sweeps.tasks import InThisProcess, Runner, Task, WorkerDied
+from tests.fuzz.runner import fuzz
 from tests.sweeps import evaluations
 from tests.sweeps.extra import check_sweep
 from tests.sweeps.work import add, double, double_or_die, fail, nothing, small_model
@@ -218,6 +219,15 @@ def test_sweep_that_is_killed_goes_on_with_another_scheduler(processes: _Process
     assert 4 <= found.reused < 12
     assert found.count(Status.MEASURED) == 12
     assert not journal_path(table).exists()
+
+
+@pytest.mark.slow
+def test_fuzzer_gives_the_same_reports_on_a_cluster(processes: _Processes) -> None:
+    """Its spans are tasks like others."""
+    here = [*fuzz("regions", seed=3, count=40, jobs=4)]
+    there = [*fuzz("regions", seed=3, count=40, jobs=4, scheduler=processes.address)]
+    assert [each.counted for each in there] == [each.counted for each in here] == [10] * 4
+    assert not any(each.findings for each in (*here, *there))
 
 
 @pytest.mark.slow
