@@ -28,6 +28,7 @@ _AREAS = frozenset(
         "engines",
         "reports",
         "arrays",
+        "sweeps",
     }
 )
 _LEAST = 48
