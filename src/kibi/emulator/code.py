@@ -1,5 +1,7 @@
 """The table that the hook reads: the accesses and the costs of each instruction of an image."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from unicorn import arm_const
@@ -20,24 +22,40 @@ _Row = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
 
 
 def code_table(image: Image, target: Target) -> tuple[int, NDArray[np.void]]:
-    """The address of the first instruction, and an entry of `INSTRUCTION` for each two bytes from there on.
+    """The address of the first instruction, and an entry of `INSTRUCTION` for each two bytes from there on, read-only.
 
     Entries where no instruction starts are marked as refused: execution never gets there by fair means.
     """
+    spans = tuple(
+        (start, segment.data[start - segment.address : stop - segment.address])
+        for segment in image.segments
+        for start, stop in image.code_spans
+        if segment.address <= start < segment.address + len(segment.data)
+    )
     first = min((start for start, _ in image.code_spans), default=0)
     end = max((stop for _, stop in image.code_spans), default=0)
+    return first, _table(first, end, spans, target.timing, unaligned_words=target.unaligned_words)
+
+
+@lru_cache(maxsize=16)  # many cores are made of few images
+def _table(
+    first: int, end: int, spans: tuple[tuple[int, bytes], ...], timing: Timing | None, *, unaligned_words: bool
+) -> NDArray[np.void]:
+    """The entries from the first address to the last one, for pieces of code with their addresses."""
     table = np.zeros((end - first) // 2, dtype=INSTRUCTION)
     table["flags"], table["align"] = int(Flag.REFUSED), 1
-    for segment in image.segments:
-        for start, stop in image.code_spans:
-            if segment.address <= start < segment.address + len(segment.data):
-                located = decode_span(start, segment.data[start - segment.address : stop - segment.address])
-                for before, current in zip([None, *located], located, strict=False):
-                    table[(current.address - first) // 2] = _row(before, current, target)
-    return first, table
+    for start, code in spans:
+        located = decode_span(start, code)
+        places = [(each.address - first) // 2 for each in located]
+        table[places] = [
+            _row(before, current, timing, unaligned_words=unaligned_words)
+            for before, current in zip([None, *located], located, strict=False)
+        ]
+    table.flags.writeable = False
+    return table
 
 
-def _row(before: Located | None, current: Located, target: Target) -> _Row:
+def _row(before: Located | None, current: Located, timing: Timing | None, *, unaligned_words: bool) -> _Row:
     instruction = current.instruction
     base, offset = instruction.base, instruction.offset
     if base == PC and instruction.size:
@@ -45,12 +63,12 @@ def _row(before: Located | None, current: Located, target: Target) -> _Row:
     elif instruction.kind is Form.TABLE_BRANCH and base is None:
         offset += current.address
     align = instruction.align
-    if not target.unaligned_words and instruction.size:
+    if not unaligned_words and instruction.size:
         align = max(align, min(instruction.size & -instruction.size, 4))
     flags = _flags(instruction, current.condition)
     return (
         int(flags), _register(base), _register(instruction.index), instruction.shift, _signed(offset), instruction.size,
-        0, align, instruction.width, *_costs(before, current, target.timing), 0,
+        0, align, instruction.width, *_costs(before, current, timing), 0,
     )  # fmt: skip
 
 

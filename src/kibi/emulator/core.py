@@ -82,6 +82,21 @@ class Call:
         return self.value - (1 << 32) if self.value >= 1 << 31 else self.value
 
 
+@dataclass(frozen=True, slots=True)
+class _LabelledCode:
+    """The code table for calls that count operators.
+
+    Attributes:
+        operators: function name to operator label.
+        labels: each label once; the first one is "".
+        code: the table, whose functions know their labels' numbers; calls change nothing in it that later ones rely on.
+    """
+
+    operators: Mapping[str, str]
+    labels: tuple[str, ...]
+    code: np.ndarray[tuple[int], np.dtype[np.void]]
+
+
 class Core:
     """One emulated processor with an image in its flash.
 
@@ -112,6 +127,7 @@ class Core:
         self._ranges = np.zeros(0, dtype=RANGE)
         self._load()
         self._code_first, self._code = code_table(image, target)
+        self._labelled = self._labelled_code({})
         self._stack = self._add_block("stack", stack_bytes, 8, writable=True)
         self._engine.write(self._stack.address, bytes([fill]) * self._stack.size_bytes)
         self._state = State()
@@ -187,8 +203,10 @@ class Core:
         """
         if function not in self._image.symbols:
             raise EmulationError(f"the image has no function {function!r}")
-        labels = ["", *dict.fromkeys(label for label in operators.values() if label)]
-        code, counts = self._labelled_code(operators, labels), np.zeros(len(labels), dtype=np.uint64)
+        if operators != self._labelled.operators:
+            self._labelled = self._labelled_code(operators)
+        labels, code = self._labelled.labels, self._labelled.code
+        counts = np.zeros(len(labels), dtype=np.uint64)
         stack = self._set_registers(arguments)
         entry = self._image.symbols[function].address
         state = self._reset_state(code, counts, entry, stack, instruction_limit)
@@ -249,17 +267,17 @@ class Core:
                 f"{access} of {size_bytes} bytes from outside, {self._position(address, size_bytes)}", address=address
             )
 
-    def _labelled_code(
-        self, operators: Mapping[str, str], labels: list[str]
-    ) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+    def _labelled_code(self, operators: Mapping[str, str]) -> _LabelledCode:
+        labels = ("", *dict.fromkeys(label for label in operators.values() if label))
+        numbers = {label: number for number, label in enumerate(labels)}
         code = self._code.copy()
         for name, label in operators.items():
             symbol = self._image.symbols.get(name)
             if label and symbol and self._image.function_at(symbol.address):
                 entry = code[(symbol.address - self._code_first) // 2]
                 entry["flags"] |= int(Flag.ENTERS)
-                entry["label"] = labels.index(label)
-        return code
+                entry["label"] = numbers[label]
+        return _LabelledCode(dict(operators), labels, code)
 
     def _set_registers(self, arguments: tuple[int, ...]) -> int:
         """Sets the registers of the arguments, and returns the stack pointer at the call."""
