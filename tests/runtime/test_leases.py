@@ -1,6 +1,7 @@
 """Interpreters that share an arena notice that another one has used it in the middle of an inference."""
 
 import gc
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FIRST, _SECOND = residual_network(), pooled_network("MEAN")
-_PLAN = kibi.plan(_FIRST, input="streamed")
+
+
+@cache
+def _plan() -> kibi.Plan:
+    return kibi.plan(_FIRST, input="streamed")
 
 
 def _memory() -> Array:
@@ -32,7 +37,7 @@ def test_stream_that_lost_its_arena_says_so_and_begins_again(guard: bool, rows: 
     """A row or the end of the inference is an error that names the other model; the next inference is right."""
     memory, told = _memory(), list[Event]()
     handler = SimpleNamespace(notify=told.append)
-    first = kibi.Interpreter(_FIRST, _PLAN, memory, guard=guard, handler=handler)
+    first = kibi.Interpreter(_FIRST, _plan(), memory, guard=guard, handler=handler)
     second = kibi.Interpreter(_SECOND, arena=memory, guard=guard)
     inputs = seeded_inputs(_FIRST, 1)
     for row in inputs[0][0][:rows]:
@@ -50,7 +55,7 @@ def test_stream_that_lost_its_arena_says_so_and_begins_again(guard: bool, rows: 
 def test_interpreters_whose_bytes_are_apart_take_nothing_from_each_other() -> None:
     """Halves of one block, and blocks of their own."""
     memory = _memory()
-    first = kibi.Interpreter(_FIRST, _PLAN, memory[: 1 << 13])
+    first = kibi.Interpreter(_FIRST, _plan(), memory[: 1 << 13])
     others = [kibi.Interpreter(_SECOND, arena=memory[1 << 13 :]), kibi.Interpreter(_SECOND)]
     inputs = seeded_inputs(_FIRST, 1)
     for row in inputs[0][0]:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from kibi.runtime.given import Inputs
 
 TWO = two_input_network()
-PLANS = {
-    "default": None,
-    "by row": kibi.plan(TWO, granularity="row"),
-    "streamed": kibi.plan(TWO, granularity="row", input="streamed"),
-    "external": kibi.plan(TWO, input="external", output="external"),
+PLANS: dict[str, Callable[[], kibi.Plan | None]] = {
+    "default": lambda: None,
+    "by row": partial(kibi.plan, TWO, granularity="row"),
+    "streamed": partial(kibi.plan, TWO, granularity="row", input="streamed"),
+    "external": partial(kibi.plan, TWO, input="external", output="external"),
 }
-plans = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+plans = pytest.mark.parametrize("make_plan", PLANS.values(), ids=PLANS)
 
 
 def _wanted(seed: int) -> np.ndarray[Any, Any]:
@@ -35,9 +35,9 @@ def _wanted(seed: int) -> np.ndarray[Any, Any]:
 
 
 @plans
-def test_set_input_invoke_get_output_gives_the_bits_of_run(plan: kibi.Plan | None) -> None:
+def test_set_input_invoke_get_output_gives_the_bits_of_run(make_plan: Callable[[], kibi.Plan | None]) -> None:
     """TFLM's three calls, its numbers and TensorFlow Lite's tensors, for every way to hand inputs over, time after time."""
-    interpreter = kibi.Interpreter(TWO, plan)
+    interpreter = kibi.Interpreter(TWO, make_plan())
     for seed in range(2):
         first, second = seeded_inputs(TWO, seed)
         interpreter.set_input(first, 0)
