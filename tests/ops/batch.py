@@ -1,5 +1,6 @@
 """Many models in one host program: compiled once, run in a process of their own, which a sanitizer may stop."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,9 @@ from tests.ops.machines import HERE, Machine, Recipe
 _HARNESS = Path(__file__).with_name("batch.c")
 CANARY = 0xC5
 """What the harness fills the arena with before the first run."""
+_JOINED = 16
+"""Models whose sources are one unit."""
+_OWN_NAME = re.compile(r"^static\b[^=;({\[]*?\b(\w+)(?: =|[;(\[])|^\} (\w+);$", re.MULTILINE)
 STATUS_CHECKS = 7
 """Bytes that the harness writes for each model in front of its outputs: what the entry points returned."""
 
@@ -101,20 +105,30 @@ class Batch:
 
 
 def _units(library: Library) -> Iterator[Path]:
-    """The sources, a model's two as one so that there are half as many to compile, with preconditions checked.
+    """The sources, with preconditions checked; those of several models as one, because compilers take their time to start.
 
     They begin without the comment that names the library, so that a kernel is compiled once for all batches.
     """
     assert library.directory is not None
-    for name in library.sources:
-        model = name.removesuffix(".c")
-        if model.endswith("_weights"):
-            continue
-        checks = "#include <assert.h>\n#define KIBI_ASSERT(condition) assert(condition)\n"
+    checks = "#include <assert.h>\n#define KIBI_ASSERT(condition) assert(condition)\n"
+    texts = {name: without_first_comments(library.files[name].encode()).decode() for name in library.sources}
+    units = {name: text for name, text in texts.items() if name.startswith("kernels/")}
+    models = [name.removesuffix(".c") for name in texts if name not in units and not name.endswith("_weights.c")]
+    for first in range(0, len(models), _JOINED):
+        joined = models[first : first + _JOINED]
+        units[f"{joined[0]}.c"] = "\n".join(
+            _apart(texts[f"{model}.c"], model) + texts.get(f"{model}_weights.c", "") for model in joined
+        )
+    for name, text in units.items():
         path = (library.directory / name).with_name(f"unit_{Path(name).name}")  # beside the headers that it includes
-        text = without_first_comments(library.files[name].encode()).decode()
-        path.write_text(checks + text + library.files.get(f"{model}_weights.c", ""))
+        path.write_text(checks + text)
         yield path
+
+
+def _apart(text: str, model: str) -> str:
+    """A model's source whose own names, functions, variables and types of this file alone, no other model has."""
+    own = {next(filter(None, found.groups())) for found in _OWN_NAME.finditer(text)}
+    return re.sub(r"\b[a-z]\w*", lambda word: f"{word[0]}_of_{model}" if word[0] in own else word[0], text)
 
 
 def _main(graphs: Sequence[Graph]) -> str:
