@@ -15,6 +15,7 @@ from kibi.planfile.reader import PlanFile
 from kibi.targets import target
 from kibi.toolchain import build_shared
 from kibi.toolchain.cache import load_library
+from tests.toolchain.unity import unity_files
 
 PAUSED = 2
 _ALIGNMENT = 64
@@ -25,7 +26,7 @@ _WITH_LEASES = (("kibi_lease.h", "#define KIBI_CORE_LEASE 0", "#define KIBI_CORE
 def library(*, lease: bool = False, weights: bool = False) -> ctypes.CDLL:
     """A core with all kernels that stops at undefined behaviour: with leases or not, with weights that can be written or not.
 
-    Without optimization and with the same flags, so that the kernels of all of them are compiled once.
+    Without optimization and with the same flags, so that the kernels of all of them are compiled once, many at a time.
     """
     with tempfile.TemporaryDirectory() as folder:
         sources = written_core(tuple(PARAMS), target("host"), Path(folder), weights=weights)
@@ -34,7 +35,9 @@ def library(*, lease: bool = False, weights: bool = False) -> ctypes.CDLL:
             text = header.read_text()
             assert off in text
             header.write_text(text.replace(off, on))
-        return load_library(build_shared(sources, level="0", includes=[Path(folder)], sanitize=True))
+        kernels = [each for each in sources if each.parent.name == "kernels"]
+        units = [*(each for each in sources if each not in kernels), *unity_files(kernels, Path(folder) / "kernels")]
+        return load_library(build_shared(units, level="0", includes=[Path(folder)], sanitize=True))
 
 
 def block(data: bytes) -> Array:
