@@ -14,6 +14,7 @@ from kibi.kernels.params import Params, struct_name
 from kibi.text.c import literal
 from kibi.toolchain import build_program
 from tests.support.kernel_files import portable_folder
+from tests.toolchain.unity import unity_files
 
 _TRIALS = 12
 _HARNESS = Path(__file__).with_name("overlap_check.c")
@@ -155,7 +156,7 @@ def run(probes: Sequence[Probe], folder: Path) -> list[list[bool]]:
         path.write_text(_some(probes[start : start + _IN_A_FILE], start))
     main = folder / "main.c"
     main.write_text(_main(starts))
-    sources = [portable_folder() / name for name in names if name.endswith(".c")]
+    sources = unity_files([portable_folder() / name for name in names if name.endswith(".c")], folder)
     # Level 0 keeps the order of reads and writes: where types differ, compilers may read several elements before they write one.
     program = build_program([*sources, *written, main], includes=[portable_folder()], level="0")
     sent = b"".join(probe.data for probe in probes)

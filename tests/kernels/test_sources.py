@@ -13,7 +13,7 @@ from kibi.ops import operators
 from kibi.selection.choice import VARIANTS
 from kibi.targets import target, targets
 from kibi.toolchain import compile_objects
-from tests.support.amount import sample
+from tests.support.amount import IS_EXHAUSTIVE, sample
 from tests.support.kernel_files import portable_folder
 from tests.toolchain.tools import check_cross, check_gcc
 from tests.toolchain.unity import unity_files
@@ -57,10 +57,13 @@ def test_kernels_by_the_default_compiler_give_no_warning(name: str, language: st
 
 @pytest.mark.cross
 @pytest.mark.parametrize(("name", "language", "level"), sample(_FOR_ARM, _USUAL))
-def test_kernels_by_gcc_for_arm_give_no_warning(name: str, language: str, level: str) -> None:
-    """The same with `arm-none-eabi-gcc`, whose optimizer knows of more that is suspect."""
+def test_kernels_by_gcc_for_arm_give_no_warning(name: str, language: str, level: str, tmp_path: Path) -> None:
+    """The same with `arm-none-eabi-gcc`, whose optimizer knows of more that is suspect; in each run, kernels share files."""
     check_cross()
-    compile_objects(SOURCES, target(name), compiler="gcc", level=level, includes=[FOLDER], language=language)
+    sources, flags = (SOURCES, ()) if IS_EXHAUSTIVE else (unity_files(SOURCES, tmp_path), ("-Wno-shadow",))
+    compile_objects(
+        sources, target(name), compiler="gcc", level=level, includes=[FOLDER], language=language, flags=flags
+    )
 
 
 def test_kernels_by_gcc_for_the_host_with_assertions_give_no_warning(tmp_path: Path) -> None:
