@@ -63,11 +63,11 @@ class _Strategy(ctypes.Structure):
 class _Sweep(ctypes.Structure):
     """`kibi_sweep_plan` of `placement.h`."""
 
-    _fields_ = (
-        ("order", _INDICES),
-        ("bottom_end", _INDICES),
-        ("top_end", _INDICES),
-        ("cost", _BYTES),
+    _fields_ = (  # with addresses, as sweeps are many, and pointers of ctypes take long to make
+        ("order", ctypes.c_void_p),
+        ("bottom_end", ctypes.c_void_p),
+        ("top_end", ctypes.c_void_p),
+        ("cost", ctypes.c_void_p),
         ("width", ctypes.c_int32),
         ("noise", ctypes.c_int32),
         ("seed", ctypes.c_uint64),
@@ -79,12 +79,12 @@ def declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
     loaded.kibi_first_fit.argtypes = (ctypes.POINTER(_Problem), _INDICES, _BYTES)
     loaded.kibi_first_fit.restype = ctypes.c_int64
     loaded.kibi_search.argtypes = (
-        ctypes.POINTER(_Problem), ctypes.POINTER(_Strategy), ctypes.c_int64, ctypes.c_uint64, _GO_ON, _BYTES,
+        ctypes.POINTER(_Problem), ctypes.POINTER(_Strategy), ctypes.c_int64, ctypes.c_uint64, _GO_ON, ctypes.c_void_p,
         ctypes.POINTER(ctypes.c_uint64),
     )  # fmt: skip
     loaded.kibi_search.restype = ctypes.c_int
     loaded.kibi_sweep.argtypes = (
-        ctypes.POINTER(_Problem), ctypes.POINTER(_Sweep), ctypes.c_int64, ctypes.c_uint64, _GO_ON, _BYTES,
+        ctypes.POINTER(_Problem), ctypes.POINTER(_Sweep), ctypes.c_int64, ctypes.c_uint64, _GO_ON, ctypes.c_void_p,
         ctypes.POINTER(ctypes.c_uint64),
     )  # fmt: skip
     loaded.kibi_sweep.restype = ctypes.c_int
@@ -173,8 +173,8 @@ class Native:
         search = self._library.kibi_search if isinstance(how, Strategy) else self._library.kibi_sweep
         ending = Ending(
             search(
-                ctypes.byref(self._record), ctypes.byref(_record(how)), capacity, limit, _GO_ON(ask), _bytes(offsets),
-                ctypes.byref(work),
+                ctypes.byref(self._record), ctypes.byref(_record(how)), capacity, limit, _GO_ON(ask),
+                offsets.ctypes.data, ctypes.byref(work),
             )
         )  # fmt: skip
         if raised:
@@ -189,8 +189,8 @@ class Native:
 def _record(how: Strategy | Sweep) -> _Strategy | _Sweep:
     if isinstance(how, Strategy):
         return _Strategy(how.section_rule, how.item_rule, how.noise, how.seed)
-    bottom_end, top_end = _indices(how.bottom_end), _indices(how.top_end)
-    return _Sweep(_indices(how.order), bottom_end, top_end, _bytes(how.cost), how.width, how.noise, how.seed)
+    addresses = (each.ctypes.data for each in (how.order, how.bottom_end, how.top_end, how.cost))
+    return _Sweep(*addresses, how.width, how.noise, how.seed)
 
 
 def _indices(array: np.ndarray[tuple[int, ...], np.dtype[np.int32]]) -> "ctypes._Pointer[ctypes.c_int32]":
