@@ -150,7 +150,7 @@ def test_json_in_a_pipe_is_alone_on_standard_output() -> None:
     assert done.stdout.endswith("}\n")
 
 
-@pytest.mark.parametrize("arguments", [("plan", str(GLYPHS)), ("plan", str(GLYPHS), "--json"), ("operators",)])
+@pytest.mark.parametrize("arguments", [("inspect", str(GLYPHS)), ("inspect", str(GLYPHS), "--json"), ("operators",)])
 def test_reader_that_stops_reading_ends_the_command_quietly(arguments: tuple[str, ...]) -> None:
     """A closed pipe gives 141 and no noise."""
     reader, writer = os.pipe()
@@ -167,7 +167,7 @@ def test_full_disk_under_standard_output_is_an_output_error() -> None:
     """The reason is the operating system's, and no bug is reported."""
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         done = subprocess.run(
-            [*COMMAND, "plan", str(GLYPHS)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*COMMAND, "inspect", str(GLYPHS)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert done.returncode == 9
     assert "No space left" in done.stderr
@@ -184,9 +184,11 @@ def test_closed_streams_are_no_bug() -> None:
 
 def test_terminal_gets_colours_and_a_pipe_does_not() -> None:
     """Escape sequences where a person reads; NO_COLOR is respected."""
-    assert "\x1b" not in _run("plan", str(GLYPHS)).stdout
-    assert "\x1b[30;48" in _in_terminal("plan", str(GLYPHS)) or "48;5;" in _in_terminal("plan", str(GLYPHS))
-    assert "48;5;" not in _in_terminal("plan", str(GLYPHS), NO_COLOR="1")
+    arguments = ("plan", str(GLYPHS), "--no-longest-step")
+    assert "\x1b" not in _run(*arguments).stdout
+    shown = _in_terminal(*arguments)
+    assert "\x1b[30;48" in shown or "48;5;" in shown
+    assert "48;5;" not in _in_terminal(*arguments, NO_COLOR="1")
 
 
 def test_terminal_that_is_not_utf8_gets_question_marks() -> None:

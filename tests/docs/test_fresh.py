@@ -21,11 +21,13 @@ _FURTHER = (
     "c-by-hand",
     "custom-operators",
     "emulator",
+    "field-updates",
     "kernels",
     "lossless-passes",
     "memory-by-the-row",
     "offline-plans",
     "regions",
+    "slow-memory",
     "sweep",
 )
 """Pages whose blocks `make check-all` alone runs."""

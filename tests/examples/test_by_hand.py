@@ -16,6 +16,7 @@ from kibi.emulator import Core
 from kibi.targets import target
 from kibi.toolchain import build_image, build_program
 from tests.eager_c.library import NAMES
+from tests.support.amount import sample
 
 _FOLDER = Path(__file__).parents[2] / "examples" / "by_hand"
 _EVENTS = ["ArenaConstructed", "OutOfMemory", "ArenaRebalancing"]
@@ -70,7 +71,7 @@ def test_this_machine_gives_pythons_scores(example: ModuleType, library: Path) -
     )
 
 
-@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m0plus"])
+@pytest.mark.parametrize("name", sample([("cortex-m4",), ("cortex-m0plus",)]))
 def test_emulated_core_gives_pythons_scores_and_events(example: ModuleType, library: Path, name: str) -> None:
     """The same on a core, where the firmware's memory is one guarded block."""
     entries = ["firmware_run", "firmware_bytes", "kibi_history_at"]
