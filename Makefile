@@ -28,14 +28,15 @@ $(BIN)/python:
 	  echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 
+# Without bytecode: Python compiles what is imported, which is a small part of what is installed.
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@echo "Installing Kibi into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install --quiet --no-compile --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	@echo "Installing what the tests need into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --group dev
+	@$(BIN)/python -m pip install --quiet --no-compile --group dev
 	@touch $@
 
 setup: $(VENV)/.installed ## Make the virtual environment and install Kibi

@@ -21,12 +21,12 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         _run(sys.executable, "-m", "build", "--quiet", "--wheel", "--outdir", str(work / "dist"), str(_ROOT))
-        _run(sys.executable, "-m", "venv", str(work / "venv"))
+        _run(sys.executable, "-m", "venv", "--without-pip", str(work / "venv"))
         python = str(work / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python")
-        _run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip")
+        install = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile")
         # What these tests need, without Kibi itself, which comes from the wheel alone.
-        _run(python, "-m", "pip", "install", "--quiet", "--group", "wheel", folder=_ROOT)
-        _run(python, "-m", "pip", "install", "--quiet", *map(str, (work / "dist").glob("*.whl")))
+        _run(*install, "--group", "wheel", folder=_ROOT)
+        _run(*install, *map(str, (work / "dist").glob("*.whl")))
         away = work / "away"
         shutil.copytree(_ROOT / "tests", away / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy2(_ROOT / "pyproject.toml", away)
