@@ -14,11 +14,13 @@ from kibi.kernels.params import PARAMS, FieldKind
 from kibi.ops import operators
 from kibi.targets import targets
 from tests.ops.comparison import graph_of
+from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.wider_models import WIDER_MODELS
 
-_SAMPLES = 160
+_SAMPLES, _FOR_EACH_KERNEL = amount(60, 160), 6
+"""Models of an operator at the least, and for each of its kernels."""
 
 each_operator = pytest.mark.parametrize("operator", operators().values(), ids=lambda operator: operator.name)
 
@@ -27,7 +29,8 @@ each_operator = pytest.mark.parametrize("operator", operators().values(), ids=la
 def _samples(operator: type[Operator]) -> tuple[tuple[NodeView, KernelCall], ...]:
     """The operator in drawn models, with its kernel calls."""
     kinds = [models[operator.name] for models in (OPERATOR_MODELS, WIDER_MODELS) if operator.name in models]
-    graphs = (graph_of(draw(Seeded(seed))) for draw in kinds for seed in range(_SAMPLES))
+    count = max(_SAMPLES, _FOR_EACH_KERNEL * len(operator.kernels))
+    graphs = (graph_of(draw(Seeded(seed))) for draw in kinds for seed in range(count))
     views = (view for graph in graphs for view in graph.views)
     return tuple((view, view.op.kernel_call(view)) for view in views if isinstance(view.op, operator))
 
