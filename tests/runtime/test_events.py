@@ -1,6 +1,7 @@
 """Events have ids that are the same everywhere, and sources tell whose they are."""
 
 import struct
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -205,10 +206,13 @@ def test_is_text_tells_ids_from_lines() -> None:
     assert not is_text(b"\xff\xfe0")
 
 
+_own_sources = cache(lambda: scan([Path(kibi.__file__).parent]))
+
+
 @pytest.mark.parametrize("id_bytes", ID_BYTES)
 def test_kibi_sources_declare_no_colliding_events(id_bytes: int) -> None:
     """The events of the runtime itself can be told apart at every width; the page of all of them leaves none out."""
-    found = scan([Path(kibi.__file__).parent])
+    found = _own_sources()
     assert not found.unread
     assert not [each for each in found.declarations if each.is_wrong]
     assert not found.collisions(id_bytes)
