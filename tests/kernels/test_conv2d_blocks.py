@@ -17,7 +17,7 @@ from tests.kernels.emulated import Bench, Kernels, linked, run
 from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
-from tests.quant.boundaries import TRIPLES
+from tests.quant.boundaries import triples_to_the_right
 from tests.support.operator_models import Case, s8_case
 from tests.toolchain.tools import check_cross
 
@@ -93,8 +93,7 @@ def test_geometries_equal_the_reference(kernels: Kernels) -> None:
 @pytest.mark.parametrize("pixels", [2, 3, 4])
 def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point: int, low: int, high: int) -> None:
     """Sums of nothing but the bias, each with its multiplier and shift, are rounded, moved and cut as Python does."""
-    triples = [each for each in TRIPLES if abs(each[0]) < 1 << 23 and each[1] >= 0 and each[2] < 0]
-    acc, multiplier, shift = np.array(triples, np.int32).T
+    acc, multiplier, shift = triples_to_the_right(1 << 23)
     channels = len(acc)
     # One weight keeps each channel from being taken for a constant; its input is zero.
     values: dict[str, object] = {

@@ -18,7 +18,7 @@ from tests.kernels.emulated import Bench, Kernels, linked
 from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import Geometry, convolution
-from tests.quant.boundaries import TRIPLES
+from tests.quant.boundaries import triples_to_the_right
 from tests.toolchain.tools import check_cross
 
 _BUILDS = (
@@ -134,8 +134,7 @@ def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel
 @pytest.mark.parametrize("kernel", sorted(_PACKS))
 def test_every_boundary_that_is_simple(kernels: Kernels, kernel: str, zero_point: int, low: int, high: int) -> None:
     """Sums of nothing but the bias, each with its multiplier and shift, are rounded, moved and cut as Python does."""
-    triples = [each for each in TRIPLES if abs(each[0]) < 1 << 30 and each[1] >= 0 and each[2] < 0]
-    acc, multiplier, shift = np.array(triples, np.int32).T
+    acc, multiplier, shift = triples_to_the_right(1 << 30)
     # One weight keeps each channel from being taken for a constant; its input is zero.
     limit, channels, width = _SUM_LIMITS[kernel] - 129, len(acc), 5
     bias, weights = np.clip(acc, -limit, limit), np.zeros((channels, 1, 3, 4), np.int8)

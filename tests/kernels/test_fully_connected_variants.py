@@ -18,7 +18,7 @@ from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, convolution
-from tests.quant.boundaries import TRIPLES
+from tests.quant.boundaries import triples_to_the_right
 from tests.support.operator_models import s8_case
 
 Values = dict[str, int | Array]
@@ -124,9 +124,8 @@ def test_drawn_layer_gives_the_general_bytes(general: str, build: tuple[str, str
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m3"])
 def test_every_boundary_that_is_simple(core: str, zero_point: int, low: int, high: int) -> None:
     """Sums of nothing but the bias are rounded, moved and cut as Python does, by a core of the set and by the plain C twin."""
-    triples = [each for each in TRIPLES if abs(each[0]) < 1 << 23 and each[2] < 0]
-    acc, multiplier, shift = np.array(triples, np.int32).T
-    channels, limit = len(triples), (1 << 23) - 129
+    acc, multiplier, shift = triples_to_the_right(1 << 23)
+    channels, limit = len(acc), (1 << 23) - 129
     # One weight keeps each channel from being taken for a constant; its input is zero.
     acc = np.clip(acc, -limit, limit)
     values: Values = {

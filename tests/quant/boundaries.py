@@ -1,6 +1,10 @@
 """Values at which roundings change their mind: powers of two and their neighbours, ties, ends of ranges."""
 
+from functools import cache
 from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
 
 MAX = (1 << 31) - 1
 MIN = -(1 << 31)
@@ -13,3 +17,11 @@ SHIFTS = range(-31, 31)
 
 TRIPLES = tuple(product(ACCUMULATORS, MULTIPLIERS, SHIFTS))
 """Accumulator, multiplier, shift: every combination."""
+
+
+@cache
+def triples_to_the_right(near: int) -> NDArray[np.int32]:
+    """Accumulators nearer to 0 than a number, multipliers, and shifts to the right: `[3, triples]`, read-only."""
+    found = np.array([each for each in TRIPLES if abs(each[0]) < near and each[2] < 0], np.int32).T
+    found.flags.writeable = False
+    return found
