@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kibi.ir import Graph
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
+    from kibi.quantizations import quantize
     from kibi.sweeps.call import sweep
     from kibi.updates import generate_key, read_package, sign, sign_update
 
@@ -55,6 +56,7 @@ __all__ = [
     "measure_plan",
     "open_plan",
     "plan",
+    "quantize",
     "read_package",
     "run",
     "sign",
@@ -73,6 +75,7 @@ _LATE = {
     "Library": "kibi.codegen",
     "compile_eager": "kibi.eager_files",
     "evaluate": "kibi.evaluations",
+    "quantize": "kibi.quantizations",
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(("convert", "from_torch"), "kibi.conversion"),
     "sweep": "kibi.sweeps.call",

@@ -8,11 +8,13 @@ from tests.mutations.frontends import FRONTENDS
 from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
 from tests.mutations.planner import PLANNER
+from tests.mutations.quantization import QUANTIZATION
 from tests.mutations.runtime import RUNTIME
 from tests.mutations.sweeps import SWEEPS
 from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
-    *KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS
+    *KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
+    *QUANTIZATION,
 )  # fmt: skip
 """In the order in which they are tried."""

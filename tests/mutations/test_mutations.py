@@ -27,6 +27,7 @@ _AREAS = frozenset(
         "update",
         "engines",
         "reports",
+        "quantization",
         "arrays",
         "sweeps",
     }

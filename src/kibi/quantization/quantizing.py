@@ -1,0 +1,196 @@
+"""Quantizes a float32 network with calibration data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kibi.dtypes import Array, DType
+from kibi.errors import InputError, InternalError, ModelError
+from kibi.frontends.tflite import parse_tflite
+from kibi.ir import Graph
+from kibi.quantization.affine import Affine
+from kibi.quantization.calibration import Channels, Values
+from kibi.quantization.layout import Choice, Form, choose, lay_out
+from kibi.quantization.network import Layer, Network
+from kibi.quantization.recurrent import seen_of
+from kibi.quantization.writing import Written, write_model
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a quantized model is to be.
+
+    Attributes:
+        activations: s8 or s16; weights are s8.
+        floats, int16: operators that stay float32, and that compute int16: names of kinds (`SOFTMAX`) or of tensors that they make.
+        is_float_outside: True if inputs and outputs stay float32.
+        keep_state: True if calibration inputs are a sequence: variables keep their values.
+    """
+
+    activations: DType = DType.S8
+    floats: frozenset[str] = frozenset()
+    int16: frozenset[str] = frozenset()
+    is_float_outside: bool = False
+    keep_state: bool = False
+
+    def of(self, network: Network, layer: Layer) -> DType:
+        """The type that a layer is to compute."""
+        names = names_of(network, layer)
+        return DType.F32 if names & self.floats else DType.S16 if names & self.int16 else self.activations
+
+    def check(self, network: Network) -> None:
+        """Checks that the names are those of operators.
+
+        Raises:
+            InputError: one is not.
+        """
+        known = {name for layer in network.layers for name in names_of(network, layer)}
+        unknown = sorted((self.floats | self.int16) - known)
+        if unknown:
+            what = f"{network.graph.source}: no operator is called {unknown[0]!r}, and none makes a tensor of that name"
+            raise InputError(f"{what}. `kibi inspect --text` shows both.")
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How a quantized model differs from one with the ranges of the data and the weights of the file.
+
+    Attributes:
+        shrunk: by the first form of a group, the part of its range that elements reach.
+        biases: other biases, f32, by the index of the operator.
+        weights: other constants, f32, by the index of the tensor.
+        factors: what other weights multiply the channels of a tensor with, `[C]`, by its index.
+    """
+
+    shrunk: Mapping[Form, float] = field(default_factory=dict)
+    biases: Mapping[int, Array] = field(default_factory=dict)
+    weights: Mapping[int, Array] = field(default_factory=dict)
+    factors: Mapping[int, Values] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A quantized model, and what it was made of.
+
+    Attributes:
+        network: the float32 model.
+        seen: what the calibration data show of its tensors, by index.
+        wishes: what was asked for.
+        changes: what was done beyond the ranges of the data.
+        refused: operators that stay float32 because their kernels refuse the integers, with the reason.
+        written: the new file.
+        graph: the new model as Kibi runs it.
+    """
+
+    network: Network
+    seen: Mapping[int, Channels]
+    wishes: Wishes
+    changes: Changes
+    refused: Mapping[int, str]
+    written: Written
+    graph: Graph
+
+    @staticmethod
+    def of(
+        network: Network, seen: Mapping[int, Channels], wishes: Wishes, changes: Changes, refused: Mapping[int, str]
+    ) -> "Model":
+        """Writes a model and reads it again; operators that refuse their integers become float32.
+
+        Raises:
+            InternalError: the new model is refused for a reason that is not one operator's.
+        """
+        scaled = {index: seen[index].times(factors) for index, factors in changes.factors.items()}
+        ranges = {index: channels.range for index, channels in {**seen, **scaled}.items()}
+        known = dict(refused)
+        while True:
+            choices = choose(network, lambda layer: wishes.of(network, layer), known)
+            layout = lay_out(network, choices, ranges, changes.shrunk)
+            written = write_model(
+                network,
+                layout,
+                biases=changes.biases,
+                weights=changes.weights,
+                is_float_outside=wishes.is_float_outside,
+            )
+            try:
+                graph = parse_tflite(written.data, network.graph.source)
+            except ModelError as error:
+                found = _refusals(error, written, choices)
+                if not found:
+                    raise InternalError(f"the quantized model is refused: {error}") from error
+                known |= found
+            else:
+                return Model(network, seen, wishes, changes, known, written, graph)
+
+    def changed(self, changes: Changes) -> "Model":
+        """The same model with other changes."""
+        return Model.of(self.network, self.seen, self.wishes, changes, self.refused)
+
+    @property
+    def choices(self) -> Mapping[int, Choice]:
+        """What each operator computes, by its index in the float32 model's file."""
+        return self.written.layout.choices
+
+    @cached_property
+    def forms(self) -> Mapping[int, tuple[int, Affine | None]]:
+        """For each tensor of the float32 model the tensor in which the new one gives or makes it, and its type; None: float32."""
+        made = {index for node in self.graph.nodes for index in node.outputs} | set(self.graph.inputs)
+        found: dict[int, tuple[int, Affine | None]] = {}
+        for (index, dtype), place in self.written.indices.items():
+            if place in made and index not in found:  # the first form is the native one
+                found[index] = place, None if dtype is DType.F32 else self.written.layout.type_of((index, dtype))
+        return found
+
+    def reals_of(self, index: int, elements: Array) -> Values:
+        """The real values that elements of the quantized model mean in the float32 model.
+
+        Args:
+            index: of the tensor in the float32 model.
+            elements: of its native form.
+        """
+        kind, factors = self.forms[index][1], self.changes.factors.get(index)
+        reals = elements.astype(np.float64) if kind is None else kind.reals(elements)
+        return reals if factors is None else reals / factors
+
+    def inputs_of(self, inputs: Sequence[Array]) -> list[Array]:
+        """The inputs of the quantized model from those of the float32 one."""
+        found = []
+        for index, array in zip(self.network.inputs, inputs, strict=True):
+            kind = self.forms[index][1] if index in self.forms else None
+            found.append(array if kind is None else kind.elements(array))
+        return found
+
+
+def names_of(network: Network, layer: Layer) -> frozenset[str]:
+    """The names by which an operator can be named: its kind, the tensors that it makes, and the first parts of fused names."""
+    tensors = [network.records[index].name for index in layer.outputs]
+    return frozenset((layer.name, *tensors, *(name.split(";")[0] for name in tensors)))
+
+
+def _refusals(error: ModelError, written: Written, choices: Mapping[int, Choice]) -> dict[int, str]:
+    """The operators whose kernels refuse their integers, with the reason."""
+    found: dict[int, str] = {}
+    for problem in error.problems:
+        index = written.operators.get(-1 if problem.operator is None else problem.operator)
+        if index is not None and choices[index].dtype not in (None, DType.F32):
+            found.setdefault(index, problem.what)
+    return found
+
+
+def quantize_network(network: Network, rows: Sequence[Sequence[Array]], wishes: Wishes) -> Model:
+    """Quantizes a network to the ranges that calibration data have.
+
+    Args:
+        network: the float32 model.
+        rows: calibration inputs; for each an array for each model input, of its shape and type.
+        wishes: what the new model is to be.
+
+    Raises:
+        InputError: there are no inputs, or a tensor has a value that is not a number.
+        ToolchainError: the compiler is missing or fails.
+    """
+    wishes.check(network)
+    seen = seen_of(network, rows, keep_state=wishes.keep_state)
+    return Model.of(network, seen, wishes, Changes(), {})

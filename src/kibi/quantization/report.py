@@ -1,0 +1,142 @@
+"""The result of a quantization, in figures."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from kibi.reports.evaluation import Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFigures:
+    """The error of one operator's first output.
+
+    Attributes:
+        operator: its index in the float32 model's file.
+        name: the schema's name of the operator.
+        output: the name of the tensor that it makes.
+        dtype: what it computes: `s8`, `s16` or `f32`.
+        decibels: how much stronger the float32 model's elements are than the differences to them.
+        lost_decibels: of these, how many its most exact input of the same kind had more; below 0: it has more itself.
+        advice: what to do about it; empty if it loses little.
+    """
+
+    operator: int
+    name: str
+    output: str
+    dtype: str
+    decibels: float
+    lost_decibels: float
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FloatOperator:
+    """An operator that stays float32.
+
+    Attributes:
+        operator: its index in the float32 model's file.
+        name: the schema's name.
+        output: the name of the tensor that it makes.
+        reason: why.
+    """
+
+    operator: int
+    name: str
+    output: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a model takes on a device, for one inference.
+
+    Attributes:
+        ram_bytes, flash_bytes: memory.
+        instructions: executed.
+    """
+
+    ram_bytes: int
+    flash_bytes: int
+    instructions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A change beyond the ranges of the data that made the error of the integers smaller.
+
+    Attributes:
+        kind: `range`, `bias` or `equalization`.
+        output: the name of the tensor that it concerns.
+        decibels: of the answers after it.
+    """
+
+    kind: str
+    output: str
+    decibels: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """A quantized model, and what it costs and loses.
+
+    Attributes:
+        model: the name of the float32 model's file.
+        data: the contents of the new `.tflite` file.
+        dataset: the name of the data.
+        calibration_inputs: how many inputs gave the ranges.
+        activations: `int8` or `int16`.
+        target: the processor of the costs.
+        integer_operators: how many operators compute integers.
+        float_operators: those that stay float32.
+        layers: the error of every operator that both models compute, in order.
+        decibels: of the answers: the outputs, before a last softmax or logistic function.
+        plain_decibels: the same without improvements.
+        improvements: in order.
+        before, after: the evaluations of the float32 and of the new model; None without one.
+        costs_before, costs_after: None if nothing was measured.
+        warnings: what looks wrong with the data.
+    """
+
+    model: str
+    data: bytes = field(repr=False)
+    dataset: str
+    calibration_inputs: int
+    activations: str
+    target: str
+    integer_operators: int
+    float_operators: tuple[FloatOperator, ...]
+    layers: tuple[LayerFigures, ...]
+    decibels: float
+    plain_decibels: float
+    improvements: tuple[Improvement, ...] = ()
+    before: Evaluation | None = None
+    after: Evaluation | None = None
+    costs_before: Costs | None = None
+    costs_after: Costs | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def worst_layers(self) -> tuple[LayerFigures, ...]:
+        """The operators with an advice, those that lose most first."""
+        return tuple(sorted((each for each in self.layers if each.advice), key=lambda each: -each.lost_decibels))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the facts as plain data, for JSON; without the file's contents."""
+        kept = {
+            name: getattr(self, name) for name in ("model", "dataset", "calibration_inputs", "activations", "target")
+        }
+        return {
+            **kept,
+            "bytes": len(self.data),
+            "integer_operators": self.integer_operators,
+            "float_operators": [asdict(each) for each in self.float_operators],
+            "decibels": self.decibels,
+            "plain_decibels": self.plain_decibels,
+            "improvements": [asdict(each) for each in self.improvements],
+            "layers": [asdict(each) for each in self.layers],
+            "before": None if self.before is None else self.before.to_dict(),
+            "after": None if self.after is None else self.after.to_dict(),
+            "costs_before": None if self.costs_before is None else asdict(self.costs_before),
+            "costs_after": None if self.costs_after is None else asdict(self.costs_after),
+            "warnings": list(self.warnings),
+        }
