@@ -24,6 +24,7 @@ GIVEN = {
     "inspect": [MODEL], "plan": [MODEL], "place": [MODEL], "run": [MODEL, "--input", PICTURE],
     "core": [MODEL, "--output", "never-written"], "eager": ["--output", "never-written"],
     "compile": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],
+    "quantize": [MODEL, "--data", "never-read", "--output", "never-written"],
     "sweep": [MODEL],
     "evaluate": [MODEL, "--data", "never-read"], "events": [MODEL], "demo": [], "keygen": ["--output", "never-written"],
     "sign": [MODEL, "--key", "never-read", "--model", "m", "--counter", "1", "--output", "never-written"],
