@@ -42,6 +42,7 @@ from kibi.cli.arguments import (
     simplified_model,
 )
 from kibi.cli.joint import joint_plan, show_joint
+from kibi.cli.outlook import show_outlook
 from kibi.cli.paths import build_commands, given_model, given_path
 from kibi.cli.plan_file import check_like, write_like, write_plan_file
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
@@ -202,6 +203,8 @@ def compile_models(
         print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {}), **coding})
     else:
         _show(library, directory, joint)
+        if len(models) == 1:
+            show_outlook(models[0], graphs[0], target)
         show_tunings(tunings)
         show_codings(coded)
 

@@ -7,6 +7,7 @@ import typer
 
 from kibi.cli.arguments import AsJson, SignatureName, WithoutPasses
 from kibi.cli.inspect_update import inspect_other
+from kibi.cli.outlook import show_outlook
 from kibi.cli.paths import given_inspected, given_path
 from kibi.cli.terminal import QUIET, byte_text, facts, is_roomy, name_of, output, print_json, say, show, table
 from kibi.errors import InputError
@@ -83,6 +84,7 @@ def inspect(
         print_json({**look(graph).to_dict(), **({"passes": passes_record(simplified)} if simplified else {})})
     elif simplified is None:
         show_inspection(output(), look(graph))
+        show_outlook(file, graph)
     else:
         show_passes(output(), graph, simplified)
 

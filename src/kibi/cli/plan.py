@@ -31,6 +31,7 @@ from kibi.cli.arguments import (
     load_simplified,
 )
 from kibi.cli.offline import check_alone, embedded, followed
+from kibi.cli.outlook import show_outlook
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.plan_checkpoints import show_checkpoints
 from kibi.cli.plan_fences import draw_fences, show_fences
@@ -214,6 +215,8 @@ def plan(
         show_fences(planned[0].planned, read)
     if remark:
         say(output(), f"\n{remark}")
+    if not (is_comparison or ascii_only or writes or use_embedded_plan):
+        show_outlook(models[0], planned[0].model, target)
     for path in (svg, png):
         if path is not None:
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
