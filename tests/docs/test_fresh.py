@@ -26,6 +26,7 @@ _FURTHER = (
     "lossless-passes",
     "memory-by-the-row",
     "offline-plans",
+    "quantize",
     "regions",
     "slow-memory",
     "sweep",
