@@ -12,13 +12,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import kibi
 from kibi.errors import ToolchainError
-from kibi.sweeps.cluster import OnCluster, joined_cluster, local_cluster
+from kibi.sweeps.cluster import OnCluster, _Running, joined_cluster, local_cluster
 from kibi.sweeps.journal import journal_path
 from kibi.sweeps.rows import Status
 from kibi.sweeps.table import read_table
@@ -93,6 +94,14 @@ def test_task_that_kills_every_worker_is_given_up_and_the_others_are_not(client:
     assert "kibi-deadly-5" in died
     assert len(found) == 30
     assert len(died) < 10  # those that were on their way to the same worker each time
+
+
+def test_result_whose_worker_dies_once_it_is_here_is_a_result() -> None:
+    """The scheduler takes it for lost, and computes it again for nobody."""
+    check_sweep()
+    task = Task("kibi-sum-1", add, (1, 2))
+    ended = iter([(SimpleNamespace(key=task.key, status="lost"), 3)])
+    assert OnCluster(None)._next(ended, {task.key: _Running(task, None, ())}) == (task, 3)
 
 
 def test_task_that_is_wrong_ends_the_run(client: Any) -> None:

@@ -166,15 +166,21 @@ class OnCluster:
         distributed = imported("distributed")
         future, result = next(done)
         task = running.pop(future.key).task
-        if future.status == "finished":
+        error = _failure(result)
+        if error is None:  # also if the worker has died since, so that the scheduler takes the result for lost
             return task, result
-        error = result[1] if isinstance(result, tuple) else result
         if isinstance(error, distributed.KilledWorker):
             return task, WorkerDied("the workers that ran it died, one after the other")
         if future.status == "error":
             what = f"workers cannot run the tasks: {type(error).__name__}: {error}"
             raise ToolchainError(f"{what}. Install kibi[sweep] of the same version for all of them.")
         raise ToolchainError("the scheduler is lost, or gave the tasks up. Start it again, and run the sweep again.")
+
+
+def _failure(result: Any) -> BaseException | None:
+    """The exception in place of a result: of a task that failed Dask gives a tuple with it, of one that was cancelled itself."""
+    found = result[1] if isinstance(result, tuple) and len(result) == 3 else result
+    return found if isinstance(found, BaseException) else None
 
 
 @dataclass(frozen=True, slots=True)
