@@ -54,17 +54,19 @@ def _spaced(file: PlanFile) -> tuple[dict[str, int], FileRun]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_places_are_those_of_the_plan(width: int) -> None:
-    """Each pointer of each step leads where the plan has its row, with fewer entries than pointers."""
-    for seed in range(amount(4, 40)):
+    """Each pointer of each step leads where the plan has its row, with fewer entries than pointers where rows are evenly spaced."""
+    seeds, spaced = amount(4, 40), 0
+    for seed in range(seeds):
         _, planned = _planned(seed)
         file = PlanFile(plan_file(planned, least_width=width))
         b, program = EmitContext(planned, target("cortex-m4")), programs_of(file)[0]
         pointers = Pointers(b, defaultdict(int), {})
-        assert SPACED in file.parts
         for run, made in zip(program.runs, b.plan.runs, strict=True):
             found = [program.place(run, pointer, 0) for pointer in range(len(run.entries))]
             assert found == pointers.of(made.node, made.first_step)
-        assert _saved(program, file, width) > 0
+        assert (_saved(program, file, width) > 0) is (SPACED in file.parts)
+        spaced += SPACED in file.parts
+    assert spaced > seeds // 2
 
 
 def _saved(program: Program, file: PlanFile, width: int) -> int:
