@@ -23,7 +23,8 @@ and what to do. Every text is bounded, and can be printed anywhere with any name
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import ClassVar, Final, ParamSpec, TypeVar
@@ -284,6 +285,16 @@ def bounded(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retu
             raise exhaustion(error) from error
 
     return call
+
+
+@contextmanager
+def on_failure(clean_up: Callable[[], None]) -> Iterator[None]:
+    """Calls a function if the with-block does not come to its end; the error goes on."""
+    try:
+        yield
+    except BaseException:
+        clean_up()
+        raise
 
 
 class LimitError(KibiError):

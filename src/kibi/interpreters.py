@@ -14,7 +14,7 @@ from kibi.eager.inference_events import InferenceEnded, InferenceStarted, MoreIn
 from kibi.eager.memory import WritableBuffer
 from kibi.eager.room import room_for
 from kibi.eager.tensors.interface import TensorInterface
-from kibi.errors import InputError
+from kibi.errors import InputError, on_failure
 from kibi.ir import Graph
 from kibi.planner.plan import Plan
 from kibi.runtime.given import input_number, shown
@@ -195,7 +195,7 @@ class Interpreter(PythonInterpreter):
             return super()._infer(given, observe)
         if observe is not None:
             raise self._is_for_python("an observer")
-        with self._alone(), room_for(graph.source), self._rows_forgotten_on_failure():
+        with self._alone(), room_for(graph.source), on_failure(self._forget_rows):
             self._keep(None)
             if self._expected_input is not None:
                 host.rewind()
@@ -213,7 +213,7 @@ class Interpreter(PythonInterpreter):
         if host is None:
             super()._receive(number, row)
             return
-        with self._alone(), room_for(graph.source), self._rows_forgotten_on_failure():
+        with self._alone(), room_for(graph.source), on_failure(self._forget_rows):
             if self._expected_input is None:
                 self._keep(None)
                 self._rows = [[] for _ in graph.inputs]
@@ -229,7 +229,7 @@ class Interpreter(PythonInterpreter):
         host = self._host
         if host is None:
             return super()._finish()
-        with self._alone(), room_for(self._program.graph.source), self._rows_forgotten_on_failure():
+        with self._alone(), room_for(self._program.graph.source), on_failure(self._forget_rows):
             outputs = host.finish()
             if not host.is_checked:
                 host.check(self._pushed(), outputs)
@@ -266,16 +266,8 @@ class Interpreter(PythonInterpreter):
             self._host.reset()
 
     def _forget_rows(self) -> None:
+        """Forgets pushed rows; after a failure, the process that had them is ended, too."""
         self._expected_input, self._rows = None, []
-
-    @contextmanager
-    def _rows_forgotten_on_failure(self) -> Iterator[None]:
-        """Forgets pushed rows if the block fails: then the process that has them is ended, too."""
-        try:
-            yield
-        except BaseException:
-            self._forget_rows()
-            raise
 
 
 def _batch(graph: Graph, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Array]:

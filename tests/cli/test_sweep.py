@@ -84,7 +84,7 @@ def test_reasons_of_refusals_are_counted(kibi: Kibi, spec: Path) -> None:
         (("cortex-m0plus", "cortex-m99"), 4, "cortex-m99"),
         (('"accuracy"', '"precision"'), 4, "no row has 'precision'"),
         ((":architectures", ":wrong"), 4, "unexpected keyword argument 'lengths'"),
-        (("[3, 40]", "[]"), 4, "there are no models"),
+        (("[3, 40]", "[]"), 4, "models are missing"),
         (("[arguments]", "[argument]"), 4, "no key 'argument'"),
     ],
 )

@@ -1,9 +1,8 @@
-"""Evaluations: figures by hand on models whose outputs are their inputs, interruptions at each batch, and wrong data."""
+"""Evaluations: figures by hand on models whose outputs are their inputs, and those of real models."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,34 +11,16 @@ from PIL import Image
 import kibi
 from kibi import demo
 from kibi.dtypes import Array, DType
-from kibi.engines import batch
-from kibi.errors import DataWarning, InputError, OutputError
-from kibi.files import temporary_folder
+from kibi.errors import DataWarning, InputError
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
-from kibi.reports import evaluating
 from kibi.reports.evaluation import Evaluation
 from tests.engines.counting import counting_bytes
 from tests.engines.early_ending import DEPTH, early_ending_model
+from tests.reports.evaluated import CLASSES, CLASSIFIER, GLYPHS, SCORES, loaded, same, saved
 from tests.support.zoo import requires_zoo, zoo_path
 
 SAMPLES = Path(demo.__file__).with_name("samples.npz")
-GLYPHS = kibi.load(demo.model_path())
-
-
-def _loaded(builder: ModelBuilder, outputs: list[int]) -> Graph:
-    with temporary_folder() as folder:
-        (folder / "own.tflite").write_bytes(builder.finish(outputs))
-        return kibi.load(folder / "own.tflite")
-
-
-def _same(given: list[int], made: list[int], dtype: DType = DType.F32, scale: float | None = None) -> Graph:
-    """A model whose output has the elements of its input."""
-    builder, zero_point = ModelBuilder(), None if scale is None else 0
-    x = builder.input(given, dtype, scale, zero_point, name="x")
-    y = builder.tensor(made, dtype, scale, zero_point, name="y")
-    builder.operator("RESHAPE", [x], [y], {"new_shape": np.array(made, np.int32)})
-    return _loaded(builder, [y])
 
 
 def _twice() -> Graph:
@@ -48,25 +29,12 @@ def _twice() -> Graph:
     x = builder.input([1, 4], DType.F32, name="x")
     y = builder.tensor([1, 4], DType.F32, name="y")
     builder.operator("ADD", [x, x], [y], {"fused_activation_function": "NONE"})
-    return _loaded(builder, [y])
-
-
-CLASSIFIER = _same([1, 3, 1], [1, 3])
-SCORES = np.array(
-    [[3, 1, 2], [3, 1, 2], [1, 3, 2], [0, 1, 5], [4, 0, 1], [0, 2, 9], [1, 1, 0], [np.inf, 0, 1]], np.float32
-)
-CLASSES = np.array([0, 1, 1, 2, 2, 2, 1, 0])
-"""Answers of the classifier are 0 0 1 2 0 2 0 0: of equal scores the first wins."""
-
-
-def _saved(folder: Path, **arrays: Array) -> Path:
-    np.savez(folder / "d.npz", **arrays)  # type: ignore[arg-type]  # its own flag is not among them
-    return folder / "d.npz"
+    return loaded(builder, [y])
 
 
 def test_classifier_by_hand(tmp_path: Path) -> None:
     """Accuracy, confusion, figures of each class, the worst inputs."""
-    found = kibi.evaluate(CLASSIFIER, _saved(tmp_path, x=SCORES, y=CLASSES), worst_count=3, workers=1)
+    found = kibi.evaluate(CLASSIFIER, saved(tmp_path, x=SCORES, y=CLASSES), worst_count=3, workers=1)
     assert (found.inputs, found.total, found.is_complete, found.without_outputs) == (8, 8, True, 0)
     made = found.classification
     assert made is not None
@@ -92,7 +60,7 @@ def test_scores_that_are_no_numbers_are_no_answers() -> None:
     flat, y = (builder.tensor([1, 3], DType.F32, name=name) for name in ("flat", "y"))
     builder.operator("RESHAPE", [x], [flat], {"new_shape": np.array([1, 3], np.int32)})
     builder.operator("SUB", [flat, flat], [y], {"fused_activation_function": "NONE"})
-    found = kibi.evaluate(_loaded(builder, [y]), lambda: iter([(SCORES[7], 0), (SCORES[0], 0)]), workers=1)
+    found = kibi.evaluate(loaded(builder, [y]), lambda: iter([(SCORES[7], 0), (SCORES[0], 0)]), workers=1)
     assert found.classification is not None
     assert found.classification.confusion[0] == (1, 0, 0, 1)
 
@@ -107,7 +75,7 @@ def test_names_of_classes_and_missing_labels(tmp_path: Path) -> None:
     assert (found.classification.labelled, found.classification.right) == (3, 2)
     assert [each.label for each in found.classification.classes] == names
     assert [each.label for each in found.worst] == ["dog", "cat", "cow"]
-    unlabelled = kibi.evaluate(CLASSIFIER, _saved(tmp_path, x=SCORES), workers=1, worst_count=1)
+    unlabelled = kibi.evaluate(CLASSIFIER, saved(tmp_path, x=SCORES), workers=1, worst_count=1)
     assert unlabelled.classification is not None
     assert unlabelled.classification.accuracy is None
     assert [each.answers for each in unlabelled.classification.classes] == [5, 1, 2]
@@ -140,8 +108,8 @@ def test_folders_are_classes_in_the_order_of_their_names(tmp_path: Path) -> None
 
 def test_detector_by_hand(tmp_path: Path) -> None:
     """The score is the one output: which pairs are in order, and which inputs are on the wrong side of the best threshold."""
-    path = _saved(tmp_path, x=np.array([[1], [5], [2], [6], [7]], np.float32), y=np.array([0, 0, 1, 1, 1]))
-    found = kibi.evaluate(_same([1, 1], [1, 1]), path, workers=1, worst_count=2)
+    path = saved(tmp_path, x=np.array([[1], [5], [2], [6], [7]], np.float32), y=np.array([0, 0, 1, 1, 1]))
+    found = kibi.evaluate(same([1, 1], [1, 1]), path, workers=1, worst_count=2)
     made = found.detection
     assert made is not None
     assert (made.score, made.normal, made.anomalous) == ("output", 2, 3)
@@ -155,7 +123,7 @@ def test_detector_by_hand(tmp_path: Path) -> None:
 def test_reconstruction_by_hand(tmp_path: Path) -> None:
     """Twice x differs from x by x, so that the score is the mean square of x."""
     values = np.array([[1, 1, 1, 1], [2, 0, 0, 0], [0, 0, 0, 0]], np.float32)
-    found = kibi.evaluate(_twice(), _saved(tmp_path, x=values, y=np.array([1, 1, 0])), workers=1)
+    found = kibi.evaluate(_twice(), saved(tmp_path, x=values, y=np.array([1, 1, 0])), workers=1)
     assert found.detection is not None
     assert (found.detection.score, found.detection.auc) == ("reconstruction", 1.0)
     assert (found.detection.mean_normal, found.detection.mean_anomalous) == (0, 1)
@@ -164,7 +132,7 @@ def test_reconstruction_by_hand(tmp_path: Path) -> None:
 def test_windows_of_one_input_share_a_score(tmp_path: Path) -> None:
     """Their mean; each input of three windows counts once, and what is left by an interruption does not count."""
     values = np.array([[1], [2], [6], [0], [0], [3], [5], [0], [1]], np.float32)
-    path, graph = _saved(tmp_path, x=values, y=np.repeat([1, 0, 1], 3)), _same([1, 1], [1, 1])
+    path, graph = saved(tmp_path, x=values, y=np.repeat([1, 0, 1], 3)), same([1, 1], [1, 1])
     made = kibi.evaluate(graph, path, windows=3, workers=1).detection
     assert made is not None
     assert (made.normal, made.anomalous, made.auc) == (1, 2, 1)
@@ -186,7 +154,7 @@ def test_windows_of_one_input_share_a_score(tmp_path: Path) -> None:
 
 def test_score_of_a_class_by_hand(tmp_path: Path) -> None:
     """A classifier is a detector if one of its classes is the anomaly."""
-    path = _saved(tmp_path, x=SCORES, y=(CLASSES == 2).astype(np.int8))
+    path = saved(tmp_path, x=SCORES, y=(CLASSES == 2).astype(np.int8))
     found = kibi.evaluate(CLASSIFIER, path, score="class:2", workers=1)
     assert found.detection is not None
     scores = SCORES[:, 2]
@@ -198,10 +166,10 @@ def test_score_of_a_class_by_hand(tmp_path: Path) -> None:
 def test_comparison_with_a_float_model_by_hand(tmp_path: Path) -> None:
     """Real values that the integers of the model hold only nearly: the differences are those of quantization."""
     values = np.array([[0.2, -0.26, 1.0], [0.9, 0.1, -0.6], [0, 0, 0]], np.float32).reshape(3, 1, 3, 1)
-    quantized = _same([1, 3, 1], [1, 3], DType.S8, 0.5)
+    quantized = same([1, 3, 1], [1, 3], DType.S8, 0.5)
     stored = np.array([[0, -0.5, 1.0], [1, 0, -0.5], [0, 0, 0]])
     with pytest.warns(DataWarning, match="normalised twice"):
-        found = kibi.evaluate(quantized, _saved(tmp_path, x=values), reference=CLASSIFIER, workers=1)
+        found = kibi.evaluate(quantized, saved(tmp_path, x=values), reference=CLASSIFIER, workers=1)
     real = values.reshape(3, 3).astype(np.float64)
     made = found.comparison
     assert made is not None
@@ -213,7 +181,7 @@ def test_comparison_with_a_float_model_by_hand(tmp_path: Path) -> None:
     assert found.worst_by == "squared difference from the reference"
     assert [each.number for each in found.worst] == np.argsort(-np.square(stored - real).sum(1), kind="stable").tolist()
     integers = kibi.evaluate(
-        quantized, _saved(tmp_path, x=(stored * 2).astype(np.int8)), reference=CLASSIFIER, workers=1
+        quantized, saved(tmp_path, x=(stored * 2).astype(np.int8)), reference=CLASSIFIER, workers=1
     )
     assert integers.comparison is not None
     assert [integers.comparison.rmse, integers.comparison.least_cosine] == pytest.approx([0, 1])
@@ -239,7 +207,7 @@ def test_worst_inputs_replace_those_of_an_earlier_evaluation(tmp_path: Path) -> 
     folder.mkdir()
     for name in ("notes.txt", "01-input-x.npy", "07-input-99.npy"):
         (folder / name).write_text("mine")
-    path = _saved(tmp_path, x=SCORES, y=CLASSES)
+    path = saved(tmp_path, x=SCORES, y=CLASSES)
     kibi.evaluate(CLASSIFIER, path, worst=folder, worst_count=3, workers=1)
     assert (folder / "07-input-99.npy").exists()
     kibi.evaluate(CLASSIFIER, path, worst=folder, worst_count=1, workers=1)
@@ -248,14 +216,14 @@ def test_worst_inputs_replace_those_of_an_earlier_evaluation(tmp_path: Path) -> 
 
 def test_worst_inputs_that_are_no_pictures_are_arrays(tmp_path: Path) -> None:
     """Of the type that the model takes."""
-    kibi.evaluate(CLASSIFIER, _saved(tmp_path, x=SCORES, y=CLASSES), worst=tmp_path / "worst", worst_count=1, workers=1)
+    kibi.evaluate(CLASSIFIER, saved(tmp_path, x=SCORES, y=CLASSES), worst=tmp_path / "worst", worst_count=1, workers=1)
     np.testing.assert_array_equal(np.load(tmp_path / "worst" / "01-input-4.npy").reshape(-1), SCORES[4])
 
 
 def test_independent_inputs_and_sequences(tmp_path: Path) -> None:
     """Variables have their first values for each input, or keep those of the input before."""
     (tmp_path / "counting.tflite").write_bytes(counting_bytes([1, 2]))
-    graph, path = kibi.load(tmp_path / "counting.tflite"), _saved(tmp_path, x=np.array([[1, 2]] * 9, np.int8))
+    graph, path = kibi.load(tmp_path / "counting.tflite"), saved(tmp_path, x=np.array([[1, 2]] * 9, np.int8))
     for keep_state, mean in ((False, 2), (True, 2 * (1 + 9) / 2)):
         found = kibi.evaluate(graph, path, keep_state=keep_state, workers=2, score="class:1")
         assert found.detection is not None
@@ -270,195 +238,11 @@ def test_inferences_that_end_early_are_counted_apart(tmp_path: Path) -> None:
     interpreter = kibi.Interpreter(graph)
     outputs = [interpreter.run([each]) for each in values]
     real = [(each[0].reshape(-1)[2] - 3) * 0.5 for each in outputs if each]
-    found = kibi.evaluate(graph, _saved(tmp_path, x=values), score="class:2", keep_state=True)
+    found = kibi.evaluate(graph, saved(tmp_path, x=values), score="class:2", keep_state=True)
     assert (found.inputs, found.without_outputs) == (8, outputs.count([]))
     assert found.detection is not None
     assert found.detection.mean == pytest.approx(np.mean(real))
     assert [each.number for each in found.worst] == [number for number, each in enumerate(outputs) if each]
-
-
-@pytest.fixture
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At most four inputs are run together."""
-    monkeypatch.setattr(batch, "_MOST_BATCH_INPUTS", 4)
-
-
-def _many() -> tuple[Array, Array]:
-    random = np.random.default_rng(5)
-    return random.normal(size=(18, 3)).astype(np.float32), random.integers(0, 3, 18)
-
-
-@pytest.mark.usefixtures("small_batches")
-@pytest.mark.parametrize("batches", [0, 1, 2, 4])
-def test_interrupted_evaluation_tells_what_was_counted_and_goes_on(batches: int, tmp_path: Path) -> None:
-    """After each batch; the file then gives the result of an evaluation that was never interrupted."""
-    values, classes = _many()
-    path, log = _saved(tmp_path, x=values, y=classes), tmp_path / "log"
-    whole = kibi.evaluate(CLASSIFIER, path, workers=2)
-    calls: list[int] = []
-
-    def interrupt(done: int, total: int | None) -> None:
-        assert total == 18
-        calls.append(done)
-        if len(calls) > batches:
-            raise KeyboardInterrupt
-
-    part = kibi.evaluate(CLASSIFIER, path, resume=log, watch=interrupt, workers=2)
-    assert (part.is_complete, part.inputs, part.total) == (False, 4 * batches, 18)
-    assert part.classification is not None
-    assert part.classification.labelled == 4 * batches
-    counted: list[int] = []
-    again = kibi.evaluate(CLASSIFIER, path, resume=log, watch=lambda done, _: counted.append(done), workers=2)
-    assert again == whole
-    assert counted[: batches + 2] == [*(4 * number for number in range(batches + 1)), min(18, 4 * batches + 4)]
-    lines = log.read_bytes()
-    assert kibi.evaluate(CLASSIFIER, path, resume=log, workers=2) == whole
-    assert log.read_bytes() == lines
-
-
-def test_scores_that_are_infinite_or_no_numbers_are_resumed(tmp_path: Path) -> None:
-    """The file is plain JSON, and has them all the same."""
-    values = np.array([[np.inf, 0, 0], [0, -np.inf, 0], [1, np.inf, np.inf]], np.float32)
-    path, log = _saved(tmp_path, x=values, y=np.array([0, 1, 2])), tmp_path / "log"
-    whole = kibi.evaluate(CLASSIFIER, path, resume=log, reference=CLASSIFIER, workers=1)
-    for line in log.read_text().splitlines():
-        json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert str(kibi.evaluate(CLASSIFIER, path, resume=log, reference=CLASSIFIER, workers=1)) == str(whole)
-
-
-@pytest.mark.usefixtures("small_batches")
-def test_file_that_was_cut_off_anywhere_goes_on(tmp_path: Path) -> None:
-    """Complete lines count; the rest is computed again."""
-    values, classes = _many()
-    path, log = _saved(tmp_path, x=values, y=classes), tmp_path / "log"
-    whole = kibi.evaluate(CLASSIFIER, path, resume=log, workers=1)
-    data = log.read_bytes()
-    ends = [place for place, byte in enumerate(data) if byte == ord("\n")]
-    for cut in (ends[0] + 1, ends[0] + 2, ends[1], ends[2] + 20, len(data) - 1):
-        log.write_bytes(data[:cut])
-        assert kibi.evaluate(CLASSIFIER, path, resume=log, workers=1) == whole
-        records = [json.loads(line) for line in log.read_bytes().splitlines()]
-        assert sum(len(record["labels"]) for record in records[1:]) == 18
-
-
-@pytest.mark.usefixtures("small_batches")
-def test_file_of_something_else_is_refused_and_stays(tmp_path: Path) -> None:
-    """Another model, other data, other labels, fewer data, another question; damaged, or no such file."""
-    values, classes = _many()
-    path, log = _saved(tmp_path, x=values, y=classes), tmp_path / "log"
-    kibi.evaluate(CLASSIFIER, path, resume=log, workers=1)
-    data = log.read_bytes()
-
-    def refused(expected: str, model: Graph = CLASSIFIER, **options: Any) -> None:
-        before = log.read_bytes()
-        with pytest.raises(InputError, match=expected):
-            kibi.evaluate(model, path, resume=log, workers=1, **options)
-        assert log.read_bytes() == before
-
-    refused("of another model", _same([3, 1], [1, 3]))
-    np.save(tmp_path / "truth.npy", np.equal(classes, 2))
-    refused("of another task", score="class:1", truth=tmp_path / "truth.npy")
-    refused("of another reference", reference=CLASSIFIER)
-    refused("inputs 0 to 3 were others", most=2)
-    changed = values.copy()
-    changed[9, 1] += 1
-    for arrays in ((changed, classes), (values, (classes + (np.arange(18) == 9)) % 3), (values[:9], classes[:9])):
-        _saved(tmp_path, x=arrays[0], y=arrays[1])
-        refused("inputs 8 to 11 were others when it was written")
-    _saved(tmp_path, x=values, y=classes)
-    second = data.splitlines(keepends=True)[1]
-    for wrong, expected in (
-        (b"", "no evaluation"), (b"{}\n", "no evaluation of this version"), (b"[]\n", "line 1: it is damaged"),
-        (data.replace(b'"format": 1', b'"format": 2'), "no evaluation of this version"),
-        (data.replace(second, b"{}\n"), "line 2: it is damaged"), (data.replace(second, b"\xff\n"), "line 2"),
-        (data.replace(second, second.replace(b'"labels": [', b'"labels": [1, ')), "line 2: it is damaged"),
-    ):  # fmt: skip
-        log.write_bytes(wrong)
-        refused(expected)
-    for name, beyond in (("answers", 3), ("ended", 2), ("labels", 5), ("agrees", 7)):
-        record = json.loads(second)
-        record[name][1] = beyond
-        log.write_bytes(data.replace(second, json.dumps(record).encode() + b"\n"))
-        refused("it is damaged")
-        record[name][1] = -7
-        log.write_bytes(data.replace(second, json.dumps(record).encode() + b"\n"))
-        refused("it is damaged")
-    log.unlink()
-    log.mkdir()
-    with pytest.raises(InputError, match="no regular file"):
-        kibi.evaluate(CLASSIFIER, path, resume=log)
-    with pytest.raises(OutputError):
-        kibi.evaluate(CLASSIFIER, path, resume=tmp_path / "absent" / "log")
-    with pytest.raises(InputError, match="cannot be resumed"):
-        kibi.evaluate(CLASSIFIER, path, resume=tmp_path / "new", keep_state=True)
-    assert not (tmp_path / "new").exists()
-
-
-def test_labels_and_windows_that_do_not_fit_are_refused_before_anything_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also those of the last inputs; no code is compiled, and no file is made."""
-    monkeypatch.setattr(evaluating, "BatchEngine", lambda *_, **__: pytest.fail("an engine was made"))
-    values, classes = _many()
-    path = _saved(tmp_path, x=values, y=np.where(np.arange(18) == 17, 3, classes))
-    np.save(tmp_path / "truth.npy", np.where(np.arange(18) == 16, -1, classes))
-    np.save(tmp_path / "two.npy", np.equal(classes, 2))
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({}, "input 17: the label is 3; classes are 0 to 2"),
-        ({"truth": tmp_path / "truth.npy"}, "input 16: the label is -1"),
-        ({"score": "class:1"}, r"the label is 2; those of a detector are 0 \(normal\) and 1 \(anomalous\)"),
-        ({"score": "class:1", "truth": tmp_path / "two.npy", "most": 5, "windows": 2}, "5 inputs, and 2 are windows"),
-    ]
-    for options, expected in cases:
-        with pytest.raises(InputError, match=expected):
-            kibi.evaluate(CLASSIFIER, path, resume=tmp_path / "log", **options)
-    with pytest.raises(OutputError, match="is a file"):
-        kibi.evaluate(CLASSIFIER, path, worst=path)
-    assert not (tmp_path / "log").exists()
-
-
-def test_data_that_do_not_fit_leave_nothing(tmp_path: Path) -> None:
-    """Labels beyond the classes, no inputs, forms that change, and an input that fails late."""
-
-    def late() -> Iterator[Any]:
-        yield from [(SCORES[0], 0)] * 9
-        yield SCORES[0][:2], 0
-
-    cases: list[tuple[Any, str]] = [
-        (_saved(tmp_path, x=SCORES, y=CLASSES + 1), "input 3: the label is 3; classes are 0 to 2"),
-        (lambda: iter([(SCORES[0], -1)]), "input 0: the label is -1"),
-        (lambda: iter([(SCORES[0], "cat")]), "nothing says which class 'cat' is"),
-        (lambda: iter([(SCORES[0], "9" * 5000)]), f"nothing says which class '{'9' * 40}…' is"),
-        (lambda: iter([(SCORES[0], 10**5000)]), "the label is int, and no number or name of a class"),
-        (lambda: iter([]), "there are no inputs"),
-        (lambda: iter([SCORES[0], SCORES[1].astype(np.float64)]), "input 1: it has shape .* and type float64"),
-        (late, "one input has the shape"),
-    ]
-    for data, expected in cases:
-        with pytest.raises(InputError, match=expected):
-            kibi.evaluate(CLASSIFIER, data, worst=tmp_path / "worst", workers=1)
-    assert {path.name for path in tmp_path.iterdir()} == {"d.npz"}
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"labels": ["a", "b"]}, "2 labels for 3 classes"), ({"labels": []}, "0 labels for 3"),
-        ({"labels": ["a", "b", "a"]}, "two labels are the same"),
-        ({"score": "output"}, "has no score 'output'"), ({"score": "class:3"}, "has no score 'class:3'"),
-        ({"score": f"class:{'9' * 5000}"}, "has no score"),
-        ({"score": "class:"}, "has no score"), ({"score": "loss"}, "has no score 'loss'"),
-        ({"most": 0}, "Give at least 1"),
-        ({"windows": 0}, "Give at least 1"), ({"windows": 2}, "windows are for the scores"),
-        ({"worst_count": 0}, "Give at least 1"), ({"workers": 0}, "at least 1"),
-        ({"reference": GLYPHS}, "has inputs of"),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_options_that_do_not_fit_are_refused(options: dict[str, Any], expected: str) -> None:
-    """Before anything runs, or at the first input."""
-    with pytest.raises(InputError, match=expected):
-        kibi.evaluate(CLASSIFIER, lambda: iter(SCORES), **options)
 
 
 def test_model_with_outputs_of_no_meaning_needs_a_reference(tmp_path: Path) -> None:
@@ -468,7 +252,7 @@ def test_model_with_outputs_of_no_meaning_needs_a_reference(tmp_path: Path) -> N
     y, z = (builder.tensor([1, 4], DType.F32, name=name) for name in "yz")
     builder.operator("ADD", [x, x], [y], {"fused_activation_function": "NONE"})
     builder.operator("MUL", [x, x], [z], {"fused_activation_function": "NONE"})
-    graph, path = _loaded(builder, [y, z]), _saved(tmp_path, x=np.ones((3, 4), np.float32))
+    graph, path = loaded(builder, [y, z]), saved(tmp_path, x=np.ones((3, 4), np.float32))
     with pytest.raises(InputError, match="neither classes nor a score"):
         kibi.evaluate(graph, path)
     found = kibi.evaluate(graph, path, reference=graph, workers=1)
@@ -480,7 +264,7 @@ def test_model_with_outputs_of_no_meaning_needs_a_reference(tmp_path: Path) -> N
 def test_values_that_look_as_if_not_normalised_warn(tmp_path: Path) -> None:
     """The result says so, too."""
     images, labels = demo.samples()
-    path = _saved(tmp_path, x=images.astype(np.float32), y=labels)
+    path = saved(tmp_path, x=images.astype(np.float32), y=labels)
     with pytest.warns(DataWarning, match="look as if they were not normalised"):
         found = kibi.evaluate(GLYPHS, path, workers=1)
     assert len(found.warnings) == 1
@@ -508,7 +292,7 @@ def test_error_of_reconstruction_is_that_of_the_benchmark(tmp_path: Path) -> Non
     )
     windows = np.stack([frames[start : start + 5].reshape(-1) for start in range(len(frames) - 4)])
     graph = kibi.simplify(kibi.load(zoo_path() / "models" / "mlperf_ad_int8.tflite"))
-    found = kibi.evaluate(graph, _saved(tmp_path, x=windows))
+    found = kibi.evaluate(graph, saved(tmp_path, x=windows))
     expected = json.loads((inputs / "expected.json").read_text())["mlperf_ad_int8 on normal_id_01 (196 windows)"]
     assert found.inputs == expected["windows"]
     assert found.detection is not None
@@ -523,7 +307,7 @@ def test_real_models_beside_their_float_versions(tmp_path: Path) -> None:
     graph, other = (
         kibi.simplify(kibi.load(zoo_path() / "models" / f"mlperf_ad_{kind}.tflite")) for kind in ("int8", "fp32")
     )
-    path = _saved(tmp_path, x=random.normal(0, 5, (12, 640)).astype(np.float32), y=random.integers(0, 2, 12))
+    path = saved(tmp_path, x=random.normal(0, 5, (12, 640)).astype(np.float32), y=random.integers(0, 2, 12))
 
     def figures(model: Graph) -> Evaluation:
         return kibi.evaluate(model, path, reference=other)

@@ -151,7 +151,7 @@ def test_sweep_without_models_leaves_the_table_as_it_was(tmp_path: Path) -> None
     kibi.sweep(evaluations.architectures([3]), output=table, workers=0)
     before = table.read_bytes()
     for lengths in ([], [3]):
-        with pytest.raises(InputError, match="there are no models"):
+        with pytest.raises(InputError, match="models are missing"):
             kibi.sweep(list(evaluations.architectures(lengths))[1:], output=table, workers=0)
     assert table.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]

@@ -52,7 +52,7 @@ def test_full_specification_has_every_part(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("models = [", ("at end of document", "Write TOML")),
-        ("", ("there are no models", "Give `models`")),
+        ("", ("models are missing", "Give `models`")),
         ('model = ["a"]', ("no key 'model'", "Keys are: models, generator")),
         ("models = []", ("models is '[]'", "Give a list of texts")),
         ('models = "a.tflite"', ("models is 'a.tflite'", "Give a list")),

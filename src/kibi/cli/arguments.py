@@ -302,7 +302,7 @@ DEFAULTS: PlanOptions = {
 
 
 def format_named(name: str, core: Path | None = None) -> str:
-    """The format's name; raises an error if there is none, or if a core was named for C.
+    """The format's name; raises an error for an unknown one, or if a core was named for C.
 
     Raises:
         InputError: there is no such format, or a core does not go with it.

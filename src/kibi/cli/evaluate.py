@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.arguments import AsJson, LabelsPath, ModelPath, SignatureName, WithoutPasses, load_simplified
+from kibi.cli.data_arguments import DataSource, KeepState, ScoreName, TruthPath
 from kibi.cli.failure import EXIT_INTERRUPTED
 from kibi.cli.paths import given_model, given_path
 from kibi.cli.terminal import counting, facts, name_of, output, print_json, say, show, table, tell
@@ -23,36 +24,10 @@ _MOST_COLUMNS = 16
 def evaluate(
     model: ModelPath,
     *,
-    data: Annotated[
-        str,
-        typer.Option(
-            "--data",
-            "-d",
-            metavar="DATA",
-            help="A .npz or .npy file, a folder, or module:function.",
-            show_default=False,
-        ),
-    ],
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            "--truth",
-            metavar="FILE",
-            help="The label of each input, where the data have none: .npy, or text with one in a line.",
-            parser=given_path,
-            show_default=False,
-        ),
-    ] = None,
+    data: DataSource,
+    truth: TruthPath = None,
     labels: LabelsPath = None,
-    score: Annotated[
-        str | None,
-        typer.Option(
-            "--score",
-            metavar="S",
-            help="What tells anomalies: reconstruction, output, or class:N.",
-            show_default="what follows from the shapes",
-        ),
-    ] = None,
+    score: ScoreName = None,
     windows: Annotated[
         int,
         typer.Option("--windows", min=1, metavar="N", help="N inputs after one another are one: average their scores."),
@@ -94,9 +69,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    keep_state: Annotated[
-        bool, typer.Option("--keep-state", help="The inputs are a sequence: variables keep their values.")
-    ] = False,
+    keep_state: KeepState = False,
     workers: Annotated[
         int | None,
         typer.Option("--workers", min=1, metavar="N", help="How many processes.", show_default="one on each core"),

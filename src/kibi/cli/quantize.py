@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, AsJson, ModelPath, TargetName, emulated_target
+from kibi.cli.arguments import DEFAULT_TARGET, AsJson, LabelsPath, ModelPath, TargetName, emulated_target
+from kibi.cli.data_arguments import DataSource, KeepState, ScoreName, TruthPath
 from kibi.cli.paths import given_path
 from kibi.cli.terminal import byte_text, facts, name_of, output, print_json, say, show, table, working
 
@@ -22,16 +23,7 @@ if TYPE_CHECKING:
 def quantize(
     model: ModelPath,
     *,
-    data: Annotated[
-        str,
-        typer.Option(
-            "--data",
-            "-d",
-            metavar="DATA",
-            help="A .npz or .npy file, a folder, or module:function.",
-            show_default=False,
-        ),
-    ],
+    data: DataSource,
     path: Annotated[
         Path,
         typer.Option(
@@ -65,38 +57,14 @@ def quantize(
     calibration_inputs: Annotated[
         int, typer.Option("--inputs", min=1, metavar="N", help="How many inputs give the ranges.")
     ] = 256,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            "--truth",
-            metavar="FILE",
-            help="The label of each input, where the data have none: .npy, or text with one in a line.",
-            parser=given_path,
-            show_default=False,
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            "--labels", metavar="FILE", help="The classes' names, one in a line.", parser=given_path, show_default=False
-        ),
-    ] = None,
-    score: Annotated[
-        str | None,
-        typer.Option(
-            "--score",
-            metavar="S",
-            help="What tells anomalies: reconstruction, output, or class:N.",
-            show_default="what follows from the shapes",
-        ),
-    ] = None,
+    truth: TruthPath = None,
+    labels: LabelsPath = None,
+    score: ScoreName = None,
     most: Annotated[
         int | None,
         typer.Option("--most", min=1, metavar="N", help="Evaluate the first N inputs alone.", show_default=False),
     ] = None,
-    keep_state: Annotated[
-        bool, typer.Option("--keep-state", help="The inputs are a sequence: variables keep their values.")
-    ] = False,
+    keep_state: KeepState = False,
     improves: Annotated[
         bool, typer.Option("--improve/--no-improve", help="Try what makes the error of the integers smaller.")
     ] = True,

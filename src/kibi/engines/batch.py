@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Self
@@ -14,7 +14,7 @@ import numpy as np
 
 from kibi.dtypes import Array
 from kibi.engines.host_process import HostCode, HostProcess, Results
-from kibi.errors import InputError, MismatchError
+from kibi.errors import InputError, MismatchError, on_failure
 from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel
 from kibi.runtime import Interpreter
@@ -128,12 +128,12 @@ class BatchEngine:
         workers = 1 if keep_state else self.workers
         first = 0
         with ExitStack() as held:
-            held.enter_context(self._closed_on_failure())
+            held.enter_context(on_failure(self.close))
             waiting: deque[Future[Results]] = deque()
             free: SimpleQueue[HostProcess] = SimpleQueue()
             started = 0
             pool = held.enter_context(ThreadPoolExecutor(workers))
-            held.enter_context(self._closed_on_failure())  # before the pool waits for its threads
+            held.enter_context(on_failure(self.close))  # before the pool waits for its threads
 
             def work(batch: Sequence[Array], at: int) -> Results:
                 process = free.get()
@@ -167,7 +167,7 @@ class BatchEngine:
         Raises:
             LimitError, InternalError: as `run`.
         """
-        with self._closed_on_failure():
+        with on_failure(self.close):
             return self._process(0).push(number, row)
 
     def finish(self) -> list[Array]:
@@ -176,7 +176,7 @@ class BatchEngine:
         Raises:
             LimitError, InternalError: as `run`.
         """
-        with self._closed_on_failure():
+        with on_failure(self.close):
             made = self._process(0).finish()
         return [array[0] for array in made.outputs] if made.ended[0] else []
 
@@ -206,13 +206,13 @@ class BatchEngine:
         if self._definition is not None:
             self._definition.reset()
         if self._processes:
-            with self._closed_on_failure():
+            with on_failure(self.close):
                 self._process(0).reset()
 
     def rewind(self) -> None:
         """Forgets rows that were pushed."""
         if self._processes:
-            with self._closed_on_failure():
+            with on_failure(self.close):
                 self._process(0).rewind()
 
     def end_check(self) -> None:
@@ -268,15 +268,6 @@ class BatchEngine:
         while len(self._processes) <= number:
             self._processes.append(HostProcess(self._code))
         return self._processes[number]
-
-    @contextmanager
-    def _closed_on_failure(self) -> Iterator[None]:
-        """Ends all processes if the with-block does not come to its end."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
 
 
 def _close(processes: list[HostProcess]) -> None:

@@ -32,7 +32,7 @@ class ChosenPlan:
     Attributes:
         plan: the plan.
         origin: where it is from.
-        event: tells that the plan in the file is followed, or why not; None if there is none or nobody wants it.
+        event: tells that the plan in the file is followed, or why not; None for a file without a plan, or if nobody wants it.
     """
 
     plan: Plan

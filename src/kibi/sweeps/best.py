@@ -30,7 +30,7 @@ class Budget:
         return all(value is not None and value <= limit for value, limit in values)
 
     def limit(self, name: str) -> float | None:
-        """Returns the limit of a cost; None if there is none."""
+        """Returns the limit of a cost; None for a cost without a limit."""
         return dict(self.limits).get(name)
 
 

@@ -101,7 +101,7 @@ def run_sweep(job: Job) -> Swept:
         sweep = _Sweep(job, tools, journal, known, frozenset(known))
         sweep.run()
         if not sweep.rows:
-            raise InputError("there are no models. Name some, or let the generator yield some.")
+            raise InputError("models are missing. Name some, or let the generator yield some.")
         rows = tuple(sweep.rows[number] for number in range(len(sweep.rows)))
         evaluation = None if job.evaluate is None else {"name": job.evaluate.text, "sha256": job.evaluate.sha256}
         write_table(job.path, rows, {"tools": tools.record(), "evaluation": evaluation})

@@ -137,11 +137,11 @@ def _form_problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if key in table and (problem := _type_problem(key, table[key])):
             yield key, f"{key} is {str(table[key])[:60]!r}. {problem}"
     if "models" not in table and "generator" not in table:
-        yield "models", "there are no models. Give `models` with paths or patterns, or `generator`"
+        yield "models", "models are missing. Give `models` with paths or patterns, or `generator`"
     if "generator" not in table:
         for key in ("quantizations", "arguments"):
             if key in table:
-                what = f"{key} are for a generator, and there is none"
+                what = f"{key} need a generator"
                 yield key, f"{what}. Give `generator`, or list the files in `models`"
     if "maximize" in table and "minimize" in table:
         yield "minimize", "maximize and minimize are both there. Give one of them"
