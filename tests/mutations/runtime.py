@@ -148,6 +148,14 @@ RUNTIME = (
         ("tests/planfile/test_open_checks.py::test_file_that_breaks_a_rule_is_refused",),
     ),
     Mutation(
+        "runtime.core-believes-a-node-how-many-pointers-it-has",
+        "planfile/core/kibi_contract.c",
+        "return k.left <= UINT8_MAX && k.pointers == 0;",
+        "return k.left <= UINT8_MAX;",
+        "Pointers that belong to no group are not checked.",
+        ("tests/planfile/test_open_checks.py::test_pointers_of_a_node_are_those_of_its_groups",),
+    ),
+    Mutation(
         "runtime.core-writes-weights-that-the-next-run-reads",
         "planfile/core/kibi_weights.c",
         "if (run < fence->last && wait < fence->until) {",

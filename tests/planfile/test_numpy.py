@@ -196,5 +196,17 @@ def test_input_whose_rows_do_not_fill_it_is_refused(row_bytes: int) -> None:
     place = file.header["ports"] + PORT.offsets["row_bytes"]
     data = bytearray(file.data)
     data[place : place + 4] = row_bytes.to_bytes(4, "little")
-    with pytest.raises(PlanError, match="another size than its rows"):
+    with pytest.raises(PlanError, match="is empty, or has another size than its rows"):
         NumpyPlanEngine(PlanFile(with_digest(data))).run(seeded_inputs(graph, 0))
+
+
+def test_input_without_elements_is_refused() -> None:
+    """Its size is 0, as its shape says."""
+    graph = graph_of(OPERATOR_MODELS["FLOOR_MOD"](Seeded(1)))
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph))))
+    port, data = file.header["ports"], bytearray(file.data)
+    shape = int.from_bytes(data[port + PORT.offsets["shape"] :][:4], "little")
+    for place in (shape, port + PORT.offsets["bytes"], port + PORT.offsets["row_bytes"]):
+        data[place : place + 4] = bytes(4)
+    with pytest.raises(PlanError, match="input 0 of the plan file is empty"):
+        PlanFile(with_digest(data)).inputs  # noqa: B018 - it is read then

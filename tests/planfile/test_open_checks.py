@@ -29,8 +29,11 @@ from kibi.planfile.run_reader import FileRun, runs_of
 from kibi.planfile.runs import WIDTHS
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
+from tests.ops.comparison import graph_of
 from tests.planfile.changed_runs import number_bytes, put_entry, with_spare_number
 from tests.planfile.mutants import with_digest
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
 
 
 @dataclass(frozen=True)
@@ -253,3 +256,18 @@ def test_runs_of_bytes_end_where_a_core_stops() -> None:
     file.put(file.graph["runs_end"], 0, 1)
     with pytest.raises(PlanError):
         CoreEngine(PlanFile(with_digest(file.data)), kernels=file.file.kernels)
+
+
+@pytest.mark.parametrize("count", [0, 2, 65535])
+@pytest.mark.parametrize(("operator", "group"), [("GATHER", 1), ("CONCATENATION", -1), ("CONCATENATION", 0)])
+def test_pointers_of_a_node_are_those_of_its_groups(operator: str, group: int, count: int) -> None:
+    """Of inputs that a contract does not name, and of those that a table describes, too."""
+    graph = graph_of(OPERATOR_MODELS[operator](Seeded(1)))
+    file = PlanFile(plan_file(PlannedModel.of(graph, kibi.plan(graph))))
+    node = file.record(NODE, file.record(GRAPH, file.header["graphs"])["nodes"])
+    groups = node["read_count"] + node["state_count"] + node["output_count"]
+    place = node["groups"] + group % groups * GROUP.size_bytes + GROUP.offsets["count"]
+    data = bytearray(file.data)
+    data[place : place + 2] = count.to_bytes(2, "little")
+    with pytest.raises(PlanError):
+        CoreEngine(PlanFile(with_digest(data)), kernels=file.kernels)

@@ -36,7 +36,7 @@ _CONTRACT = 120
 _DEPTH = 32
 """The most numbers of 32 bits that a contract puts on its stack."""
 _CHECKS = 2560
-"""The most bytes of all checks, in the core of the model for key words, compiled by gcc."""
+"""The most bytes of all checks, in the core of the model for key words."""
 _LINE = re.compile(r"^\| `kibi_model_\w+`.*?" + r" \| ([\d,]+)" * 4 + r" \|$", re.MULTILINE)
 """A line of the page's table: bytes with gcc and with zig, of the core of one model and of one for all convolutional ones."""
 _KEY_WORDS = "mlperf_kws_int8"
@@ -128,7 +128,7 @@ def test_core_for_one_model_is_as_small_as_the_page_says(compiler: str, tmp_path
     file = kibi.compile_plan(graph, kibi.plan(graph, target="cortex-m4"))
     found = _core_bytes(file.kernels, compiler, tmp_path, file.parts)
     _check_told(found, int(compiler == "zig"), compiler)
-    assert found[2] <= _CHECKS * (1 if compiler == "gcc" else 1.2)
+    assert found[2] <= _CHECKS
 
 
 def test_core_leaves_out_what_its_kernels_do_not_need(tmp_path: Path) -> None:

@@ -245,8 +245,8 @@ class PlanFile:
             port["bytes"] // max(port["row_bytes"], 1),
             port["memory"] - Memory.EXTERNAL if Memory.EXTERNAL <= port["memory"] < Memory.NULL else None,
         )
-        if not one.size_bytes == port["bytes"] == one.rows * port["row_bytes"]:
-            raise PlanError(f"{role} {number} of the plan file has another size than its rows. {_REMEDY}")
+        if not 0 < one.size_bytes == port["bytes"] == one.rows * port["row_bytes"]:
+            raise PlanError(f"{role} {number} of the plan file is empty, or has another size than its rows. {_REMEDY}")
         return one
 
     def _text(self, offset: int) -> str:

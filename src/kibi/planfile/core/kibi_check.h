@@ -12,7 +12,6 @@
 /* What is checked, and with what. */
 typedef struct {
     const uint8_t *file;
-    const kibi_file_header *header;
     const kibi_file_graph *graph; /* the one that is looked at */
     uint32_t end;                 /* bytes of the file without its digest */
     const kibi_kernels *kernels;
@@ -23,6 +22,11 @@ typedef struct {
 #endif
     uint32_t work[KIBI_SHA256_WORK];
 } kibi_checker;
+
+KIBI_INLINE const kibi_file_header *kibi_head(const kibi_checker *c)
+{
+    return (const kibi_file_header *)(const void *)c->file;
+}
 
 /* Whether so many records of a size are in the file, at a multiple of 4 or, if they are smaller, of their size. */
 int kibi_is_inside(const kibi_checker *c, uint32_t offset, uint32_t count, uint32_t size);

@@ -3,6 +3,11 @@
 #include "kibi_check.h"
 #include "kibi_features.h"
 
+/* At -Os, Clang would make the code larger, so that it is faster. */
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#endif
+
 /* An operation. No contract of this core has one that its kernels do not use: then the compiler drops what it does. */
 #define OPERATION(name)                 \
     case KIBI_OP_##name:                \
@@ -18,6 +23,7 @@ typedef struct {
     uint32_t left;                /* how many inputs, states and outputs are to come: in its upper three bytes */
     const uint8_t *array;         /* the last one, */
     uint32_t count, size;         /* its elements, and the bytes of one */
+    uint32_t pointers;            /* of the groups that are to come */
 } contract;
 
 static KIBI_NOINLINE int32_t element_of(const uint8_t *array, uint32_t size, uint32_t number)
@@ -53,6 +59,7 @@ static int suits(contract *k, int32_t elements, int32_t pointers, uint32_t kind)
         return 0;
     }
     k->left -= 1u << role;
+    k->pointers -= group->count;
     return 1;
 }
 
@@ -91,12 +98,12 @@ static int array(contract *k, int32_t count, uint32_t operand)
     k->count = (uint32_t)count;
     k->array = k->c->file + offset;
 #if KIBI_CORE_WEIGHTS
-    if ((operand & KIBI_ANY_ELEMENTS) == 0 && offset < k->c->weights_end) { /* they must stay what they are */
+    if (offset < k->c->weights_end && (operand & KIBI_ANY_ELEMENTS) == 0) { /* they must stay what they are */
         return 0;
     }
 #endif
     return count >= 0 && kibi_is_inside(k->c, offset, k->count, k->size) &&
-           (!KIBI_CORE_LONGS || k->size < 8u || ((offset | k->c->header->alignment) & 7u) == 0);
+           (!KIBI_CORE_LONGS || k->size < 8u || ((offset | kibi_head(k->c)->alignment) & 7u) == 0);
 }
 
 static int32_t extreme(const contract *k, uint32_t columns, uint32_t column, int is_most)
@@ -202,7 +209,7 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
 {
     const uint8_t *const fields = c->file + node->params;
     const uint32_t field_bytes = *at++;
-    contract k = {c, node, (const kibi_file_group *)(const void *)(c->file + node->groups), 0, NULL, 0, 0};
+    contract k = {c, node, (const kibi_file_group *)(const void *)(c->file + node->groups), 0, NULL, 0, 0, node->pointers};
     int32_t stack[1 + KIBI_CONTRACT_DEPTH]; /* one below the first, for operations that find too few */
     int32_t *top = stack + 1;
     int64_t wide;
@@ -239,7 +246,7 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
         found = a; /* what checks leave */
         switch (operation) {
         OPERATION(END)
-            return k.left <= UINT8_MAX;
+            return k.left <= UINT8_MAX && k.pointers == 0;
         OPERATION(LE)
             if (a > b) {
                 return 0;
@@ -295,7 +302,7 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
         case KIBI_OP_DIV:
         case KIBI_OP_CEIL:
         case KIBI_OP_MOD: {
-            if ((!KIBI_USES_DIV && !KIBI_USES_CEIL && !KIBI_USES_MOD) || a < 0 || b < 1) {
+            if ((!KIBI_USES_DIV && !KIBI_USES_CEIL && !KIBI_USES_MOD) || (a | (b - 1)) < 0) {
                 return 0;
             }
             const uint32_t up = KIBI_USES_CEIL && operation == KIBI_OP_CEIL ? (uint32_t)b - 1u : 0u;
@@ -316,7 +323,9 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
             ++top;
             found = b;
             k.left &= ~(255u << 8);
-            k.group = groups_of(&k) + node->read_count;
+            for (const kibi_file_group *const end = groups_of(&k) + node->read_count; k.group < end; ++k.group) {
+                k.pointers -= k.group->count;
+            }
             continue;
         OPERATION(GROUPS)
             for (int32_t left = top[-1]; left > 0; --left) {
@@ -352,10 +361,11 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
         OPERATION(TABLE_OUTPUT) /* steps are checked for it, one by one */
             ++top;
             found = b;
-            if (k.left >> 24 != 1u) {
+            if (k.left >> 24 != 1u || k.group->count != 1u) {
                 return 0;
             }
             k.left -= 1u << 24;
+            k.pointers -= 1u;
             continue;
         OPERATION(TABLE_OUTPUTS)
             if (!outputs_of_table(&k, (uint32_t)b)) {
@@ -419,3 +429,7 @@ int kibi_contract_holds(const kibi_checker *c, const kibi_file_node *node, const
         }
     }
 }
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif

@@ -7,6 +7,11 @@
 #include "kibi_lease.h"
 #include "kibi_runs.h"
 
+/* At -Os, Clang would make the code larger, so that it is faster. */
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#endif
+
 KIBI_NOINLINE const kibi_kernel *kibi_kernel_of(const kibi_kernels *kernels, uint32_t id)
 {
     uint32_t low = 0, high = kernels->count;
@@ -438,3 +443,7 @@ kibi_status kibi_model_invoke(kibi_model *model)
     kibi_model_rewind(model);
     return kibi_model_run_for(model, UINT32_MAX);
 }
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif

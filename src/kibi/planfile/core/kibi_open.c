@@ -10,6 +10,11 @@
 #include "kibi_runs.h"
 #include "kibi_sha256.h"
 
+/* At -Os, Clang would make the code larger, so that it is faster. */
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#endif
+
 #define DIGEST_BYTES 32u
 
 /* What a byte of the arena holds. */
@@ -46,7 +51,7 @@ static const void *at(const kibi_checker *c, uint32_t offset)
 /* Whether the graph that is looked at is the model: the only one where no kernel runs others. */
 static int is_model(const kibi_checker *c)
 {
-    return !KIBI_CORE_GRAPHS || c->graph == at(c, c->header->graphs);
+    return !KIBI_CORE_GRAPHS || c->graph == at(c, kibi_head(c)->graphs);
 }
 
 static int is_power(uint32_t number)
@@ -63,17 +68,17 @@ static int is_text(const kibi_checker *c, uint32_t offset)
 /* Whether bytes of one of the memories exist, at a multiple of an alignment. */
 static KIBI_NOINLINE int are_there(const kibi_checker *c, uint32_t memory, uint32_t offset, uint32_t bytes, uint32_t alignment)
 {
-    uint32_t size = c->end, begins = c->header->alignment;
+    uint32_t size = c->end, begins = kibi_head(c)->alignment;
     if (memory == KIBI_MEMORY_ARENA) {
         size = c->graph->arena_bytes;
         begins = c->graph->alignment;
     } else if (KIBI_CORE_STATES && memory == KIBI_MEMORY_STATE) {
-        size = c->header->state_bytes;
+        size = kibi_head(c)->state_bytes;
         begins = 8;
     } else if (memory != KIBI_MEMORY_FILE) {
-        const kibi_file_external *const external = (const kibi_file_external *)at(c, c->header->externals);
+        const kibi_file_external *const external = (const kibi_file_external *)at(c, kibi_head(c)->externals);
         memory -= KIBI_MEMORY_EXTERNAL;
-        if (!KIBI_CORE_EXTERNALS || memory >= c->header->external_count) {
+        if (!KIBI_CORE_EXTERNALS || memory >= kibi_head(c)->external_count) {
             return 0;
         }
         size = external[memory].bytes;
@@ -108,13 +113,13 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
     const kibi_file_group *group = (const kibi_file_group *)at(c, node->groups);
     const uint32_t arena_bytes = c->graph->arena_bytes, reads = node->read_count, inputs = reads + node->state_count;
     const uint32_t number = step->run.first + step->further;
-    const int writes = (node->flags & KIBI_KIND_ACCUMULATES) == 0 || number + 1u == node->steps;
     uint64_t given = 0;
     uint32_t index = 0;
-    if (step->scratch != NOTHING_YET && number != 0 && !hold(c, node->scratch, node->scratch_bytes, KEPT)) {
+    if (step->scratch == NOTHING_YET || number == 0) {
+        memset(c->marks + node->scratch, step->scratch, node->scratch_bytes); /* so no input is in it */
+    } else if (!hold(c, node->scratch, node->scratch_bytes, KEPT)) {
         return 0;
     }
-    memset(c->marks + node->scratch, step->scratch, node->scratch_bytes); /* so no input is in it */
     for (uint32_t k = 0; k < inputs + node->output_count; ++k, ++group) {
         uint32_t nulls = 0;
         for (const uint32_t end = index + group->count; index < end; ++index) {
@@ -127,8 +132,8 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
                 if ((node->flags & KIBI_KIND_LEAVES) == 0) {
                     return 0;
                 }
-                if (offset >= KIBI_STATE_BYTES(c->header)) {
-                    offset -= KIBI_STATE_BYTES(c->header);
+                if (offset >= KIBI_STATE_BYTES(kibi_head(c))) {
+                    offset -= KIBI_STATE_BYTES(kibi_head(c));
                     const kibi_file_place *const place = (const kibi_file_place *)at(c, c->graph->places) + offset;
                     if (offset >= c->graph->place_count || place->memory == KIBI_MEMORY_ARENA) {
                         return 0;
@@ -160,7 +165,7 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
                 }
             } else if (offset < node->scratch + node->scratch_bytes && node->scratch < offset + group->bytes) {
                 return 0;
-            } else if (writes) {
+            } else if ((node->flags & KIBI_KIND_ACCUMULATES) == 0 || number + 1u == node->steps) {
                 memset(c->marks + offset, ELEMENTS, group->bytes);
             }
         }
@@ -175,10 +180,10 @@ static KIBI_NOINLINE int step_is_right(const kibi_checker *c, const checked_step
 static int ends_are_right(const kibi_checker *c, int are_outputs)
 {
     const kibi_file_graph *const graph = c->graph;
-    const kibi_file_port *const ports = (const kibi_file_port *)at(c, c->header->ports);
+    const kibi_file_port *const ports = (const kibi_file_port *)at(c, kibi_head(c)->ports);
     const uint32_t *const places = (const uint32_t *)at(c, graph->ends);
-    const uint32_t inputs = is_model(c) ? c->header->input_count : graph->input_count;
-    const uint32_t all = is_model(c) ? c->header->port_count : inputs + graph->output_count;
+    const uint32_t inputs = is_model(c) ? kibi_head(c)->input_count : graph->input_count;
+    const uint32_t all = is_model(c) ? kibi_head(c)->port_count : inputs + graph->output_count;
     for (uint32_t k = are_outputs ? inputs : 0; k < (are_outputs ? all : inputs); ++k) {
         const uint32_t memory = is_model(c) ? ports[k].memory : KIBI_MEMORY_ARENA;
         const uint32_t place = is_model(c) ? ports[k].place : places[k];
@@ -216,7 +221,7 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
         step.run = kibi_read_run(c->file, graph, at_run); /* reads at most three numbers; the digest follows the last run */
         step.scratch = step.run.node == followed ? KEPT : NOTHING_YET;
         if (step.run.next > end || step.run.count == 0 ||
-            step.run.first + step.run.count > step.run.node->steps ||
+            (int32_t)step.run.count > (int32_t)(step.run.node->steps - step.run.first) ||
             (KIBI_CORE_SPACED && kibi_spaced(&step.run) == step.run.node->pointers) || /* a slot must come after them */
             (KIBI_CORE_STREAMS && (step.run.node->flags & KIBI_KIND_RECEIVES) != 0 && (head & KIBI_MANY) != 0)) {
             return 0;
@@ -233,7 +238,7 @@ static int runs_are_right(const kibi_checker *c, const kibi_file_node *followed)
             }
         }
     }
-    return ends_are_right(c, 1) && (followed == NULL || next == followed->steps);
+    return next == (followed == NULL ? 0u : followed->steps) && ends_are_right(c, 1);
 }
 
 /* Whether the graphs that a kernel runs come after the one that it is in, so that none runs itself, and fit into its scratch, with
@@ -243,9 +248,9 @@ static int graphs_are_right(const kibi_checker *c, const kibi_file_node *node, c
     const uint32_t *const words = (const uint32_t *)at(c, node->params);
     const uint32_t inputs = words[0], outputs = words[1];
     const uint32_t *const pieces = (const uint32_t *)at(c, node->params + words[2]); /* its contract says how many there are */
-    const kibi_file_graph *const graphs = (const kibi_file_graph *)at(c, c->header->graphs);
+    const kibi_file_graph *const graphs = (const kibi_file_graph *)at(c, kibi_head(c)->graphs);
     for (uint32_t word = kernel->first_subgraph; word < kernel->words; ++word) {
-        if (words[word] >= c->header->graph_count || graphs + words[word] <= c->graph) {
+        if (words[word] >= kibi_head(c)->graph_count || graphs + words[word] <= c->graph) {
             return 0;
         }
         const kibi_file_graph *const body = graphs + words[word];
@@ -274,24 +279,17 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
     const kibi_file_group *const groups = (const kibi_file_group *)at(c, node->groups);
     const uint32_t reads = node->read_count, count = reads + node->state_count + node->output_count;
     const kibi_kernel *const kernel = kibi_kernel_of(c->kernels, node->kernel_id);
-    uint32_t pointers = 0;
+    const uint32_t pointers = node->pointers;
     if (!is_fixed(c, node->groups, count, sizeof *groups) ||
-        !are_there(c, KIBI_MEMORY_ARENA, node->scratch, node->scratch_bytes, 1)) {
-        return 0;
-    }
-    for (uint32_t k = 0; k < count; ++k) {
-        pointers += groups[k].count;
-        if (k >= reads && groups[k].count != 1u) {
-            return 0;
-        }
-    }
-    if (pointers != node->pointers || pointers - (count - reads) != node->rows) {
+        !are_there(c, KIBI_MEMORY_ARENA, node->scratch, node->scratch_bytes, 1) ||
+        pointers - (count - reads) != node->rows) { /* its contract says what the groups have */
         return 0;
     }
     /* Rows arrive in all inputs or in none: the first nodes receive them. */
-    const kibi_file_port *const port = (const kibi_file_port *)at(c, c->header->ports) + number;
-    if (KIBI_CORE_STREAMS && is_model(c) && number < c->header->input_count && port->memory == KIBI_MEMORY_NULL) {
-        return node->flags == KIBI_KIND_RECEIVES && pointers == 1u && node->output_count == 1u && port->row_bytes == groups->bytes;
+    const kibi_file_port *const port = (const kibi_file_port *)at(c, kibi_head(c)->ports) + number;
+    if (KIBI_CORE_STREAMS && is_model(c) && number < kibi_head(c)->input_count && port->memory == KIBI_MEMORY_NULL) {
+        return node->flags == KIBI_KIND_RECEIVES && count == 1u && node->output_count == 1u && pointers == 1u &&
+               groups->count == 1u && port->row_bytes == groups->bytes;
     }
     if (kernel == NULL || (KIBI_CORE_STREAMS && (node->flags & KIBI_KIND_RECEIVES) != 0) ||
         !is_fixed(c, node->params, kernel->words, 4) ||
@@ -302,10 +300,12 @@ static KIBI_NOINLINE int node_is_right(const kibi_checker *c, uint32_t number)
         return 0;
     }
     const int runs_graphs = KIBI_CORE_GRAPHS && kernel->first_subgraph < kernel->words;
-    return pointers + (runs_graphs ? KIBI_GRAPH_SLOTS : 0u) <= c->header->most_slots &&
-           runs_graphs == ((node->flags & KIBI_KIND_CONTROLS) != 0) &&
-           kibi_contract_holds(c, node, c->contracts[kernel - c->kernels->kernels]) &&
-           (!runs_graphs || graphs_are_right(c, node, kernel));
+    if (pointers + (runs_graphs ? KIBI_GRAPH_SLOTS : 0u) > kibi_head(c)->most_slots ||
+        runs_graphs != ((node->flags & KIBI_KIND_CONTROLS) != 0)) {
+        return 0;
+    }
+    const int holds = kibi_contract_holds(c, node, c->contracts[kernel - c->kernels->kernels]);
+    return holds && runs_graphs ? graphs_are_right(c, node, kernel) : holds;
 }
 
 /* Whether the core reads entries of that width; the table that bytes name is in the file. */
@@ -337,8 +337,8 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
     const kibi_file_graph *const graph = c->graph;
     const kibi_file_node *const nodes = (const kibi_file_node *)at(c, graph->nodes);
     /* The alignment is a power of two, and that of the arena is a multiple of it. */
-    if (((graph->alignment | c->header->arena_alignment) & (graph->alignment - 1u)) != 0 ||
-        graph->arena_bytes > c->header->arena_bytes ||
+    if (((graph->alignment | kibi_head(c)->arena_alignment) & (graph->alignment - 1u)) != 0 ||
+        graph->arena_bytes > kibi_head(c)->arena_bytes ||
         !width_is_right(graph) || !is_fixed(c, graph->nodes, graph->node_count, sizeof *nodes) ||
         !is_fixed(c, graph->places, graph->place_count, sizeof(kibi_file_place)) ||
         graph->runs_end > c->end || graph->runs_end <= graph->runs || !runs_are_fixed(c) || !runs_end_is_right(c) ||
@@ -362,25 +362,26 @@ static KIBI_NOINLINE int graph_is_right(const kibi_checker *c)
 static int ports_are_right(const kibi_checker *c)
 {
     static const uint8_t sizes[] = {1, 1, 2, 4, 4, 8, 8, 4, 1};
-    const kibi_file_header *const header = c->header;
+    const kibi_file_header *const header = kibi_head(c);
     const kibi_file_port *const ports = (const kibi_file_port *)at(c, header->ports), *port = ports;
     for (uint32_t k = 0; k < header->port_count; ++k, ++port) {
         const int is_input = k < header->input_count;
         if (port->type > KIBI_TYPE_BOOL || !is_text(c, port->name) || !is_fixed(c, port->shape, port->rank, 4)) {
             return 0;
         }
-        uint64_t bytes = sizes[port->type];
+        uint32_t rest = port->bytes;
         for (uint32_t axis = 0; axis < port->rank; ++axis) {
-            bytes *= ((const uint32_t *)at(c, port->shape))[axis];
-            if (bytes > INT32_MAX) {
+            const uint32_t size = ((const uint32_t *)at(c, port->shape))[axis];
+            if (size == 0 || rest % size != 0) {
                 return 0;
             }
+            rest /= size;
         }
         /* Rows arrive in all inputs or in none, and in no output. */
         const int is_row = KIBI_CORE_STREAMS && is_input && port->memory == KIBI_MEMORY_NULL;
-        if (bytes != port->bytes || (is_input && port->memory == KIBI_MEMORY_FILE) ||
+        if (rest != sizes[port->type] || (is_input && port->memory == KIBI_MEMORY_FILE) ||
             (KIBI_CORE_STREAMS && is_input && is_row != (ports->memory == KIBI_MEMORY_NULL)) ||
-            (!is_row && !are_there(c, port->memory, port->place, port->bytes, sizes[port->type]))) {
+            (is_row ? port->bytes > INT32_MAX : !are_there(c, port->memory, port->place, port->bytes, sizes[port->type]))) {
             return 0;
         }
     }
@@ -389,7 +390,7 @@ static int ports_are_right(const kibi_checker *c)
 
 static int variables_are_right(const kibi_checker *c)
 {
-    const kibi_file_header *const header = c->header;
+    const kibi_file_header *const header = kibi_head(c);
     const kibi_file_variable *variable = (const kibi_file_variable *)at(c, header->variables);
     for (uint32_t left = KIBI_CORE_STATES ? header->variable_count : 0; left != 0; --left, ++variable) {
         if (!are_there(c, KIBI_MEMORY_STATE, variable->place, variable->bytes, 1) || !is_text(c, variable->name) ||
@@ -412,7 +413,7 @@ static int file_is_right(kibi_checker *c)
     /* The tables that the header names, in its order: bytes of a record. */
     static const uint8_t records[] = {4, sizeof(kibi_file_graph), sizeof(kibi_file_port), sizeof(kibi_file_variable),
                                       sizeof(kibi_file_external)};
-    const kibi_file_header *const header = c->header;
+    const kibi_file_header *const header = kibi_head(c);
     if (header->file_bytes % 4u != 0 || header->file_bytes < sizeof *header + DIGEST_BYTES ||
         (header->alignment != 4u && header->alignment != 8u) ||
         (KIBI_CORE_EXTERNALS && header->external_count > KIBI_MEMORY_NULL - KIBI_MEMORY_EXTERNAL) ||
@@ -440,7 +441,7 @@ static int file_is_right(kibi_checker *c)
 
 static int all_is_right(kibi_checker *c)
 {
-    const kibi_file_header *const header = c->header;
+    const kibi_file_header *const header = kibi_head(c);
     const kibi_file_graph *const graphs = (const kibi_file_graph *)at(c, header->graphs);
     c->graph = graphs;
     if (!is_text(c, header->name) || !variables_are_right(c) || !ports_are_right(c)) {
@@ -463,7 +464,6 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     }
     kibi_checker c;
     c.file = (const uint8_t *)file;
-    c.header = (const kibi_file_header *)file;
     c.kernels = kernels->kernels;
     c.contracts = kernels->contracts;
     kibi_model_close(model);
@@ -477,7 +477,7 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     }
     c.marks = model->arena;
     if (KIBI_CORE_LEASE != 0) { /* the arena is used: whoever had it notices */
-        memset(arena, 0, KIBI_LEAD_BYTES(c.header));
+        memset(arena, 0, KIBI_LEAD_BYTES(kibi_head(&c)));
     }
     if (!all_is_right(&c)) {
         kibi_model_close(model);
@@ -488,3 +488,7 @@ kibi_status kibi_model_open(kibi_model *model, const void *file, size_t bytes, c
     }
     return KIBI_OK;
 }
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
