@@ -1,4 +1,4 @@
-"""What updates in place cost on a Cortex-M4: code, RAM, stack, instructions, and bytes of the package, as the page says."""
+"""What updates cost on a Cortex-M4: code, and in place RAM, stack, instructions, and bytes of the package, as the page says."""
 
 import re
 from collections.abc import Sequence
@@ -61,18 +61,28 @@ def _image(folder: Path, compiler: str, entries: Sequence[str]) -> Image:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "zig"])
-def test_code_in_place_takes_what_the_page_says(compiler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "prefix", "further", "told"),
+    [
+        ("kibi_update.c", "update", ("confirm", "reject"), "On the Cortex-M4 with `-Os`, all functions take"),
+        ("kibi_update_in_place.c", "in_place", (), "In place, all functions take"),
+    ],
+    ids=["two slots", "in place"],
+)
+def test_code_takes_what_the_page_says(
+    source: str, prefix: str, further: Sequence[str], told: str, compiler: str, tmp_path: Path
+) -> None:
     """All functions with the decoder of deltas, besides the check sums and the search for kernels that a core has."""
     if compiler == "gcc":
         check_cross()
-    sources = [each for each in written_core(["kibi_add_s8"], target("cortex-m4"), tmp_path) if each.name in _FILES]
+    names = _FILES - {"kibi_update_in_place.c", "kibi_kernels.c", "kibi_contracts.c"} | {source}
+    sources = [each for each in written_core(["kibi_add_s8"], target("cortex-m4"), tmp_path) if each.name in names]
     image = build_image(
-        [each for each in sources if each.name not in {"kibi_kernels.c", "kibi_contracts.c"}], target("cortex-m4"),
-        entries=_ENTRIES, compiler=compiler, level="s", includes=[tmp_path],
+        sources, target("cortex-m4"), entries=[f"kibi_{prefix}_{name}" for name in (*_NAMES, *further)], compiler=compiler,
+        level="s", includes=[tmp_path],
     )  # fmt: skip
     found = sum(end - first for first, end, name in image.functions if not any(each in name for each in _SHARED))
-    most = _told(r"In place, all functions take ([\d,]+) bytes of code with gcc and ([\d,]+) with zig")
-    limit = most[compiler == "zig"]
+    limit = _told(rf"{told} ([\d,]+) bytes of code with gcc and ([\d,]+) with zig")[compiler == "zig"]
     assert limit * 0.95 <= found <= limit * (1.05 if compiler == "gcc" else 1), found
 
 
