@@ -22,13 +22,13 @@ from pathlib import Path
 import psutil
 import sweep_overhead  # this file again: workers know its functions by this name, not as those of a script
 
+from kibi.clusters.tools import Tools
 from kibi.files import temporary_folder
 from kibi.sweeps.call import runner
 from kibi.sweeps.models import Model
 from kibi.sweeps.rows import Costs, Outcome, Status
 from kibi.sweeps.run import Job, run_sweep
 from kibi.sweeps.settings import Grid, Setting
-from kibi.sweeps.tools import Tools
 
 _GRID = Grid(targets=("cortex-m4", "cortex-m0plus"), levels=("s", "3"))
 _PARTS = 10

@@ -26,7 +26,7 @@ LAYERS = (
     ("tflm", "arrays", "planfile"),
     ("eager_c", "update"),
     ("emulator",),
-    ("engines",),
+    ("engines", "clusters"),
     ("reports",),
     ("quantization",),
     ("api", "demo", "evaluations", "interpreters", "plan_files", "eager_files", "quantizations", "updates"),

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.cli.conftest import Kibi
-from tests.sweeps.extra import check_sweep
+from tests.clusters.extra import check_sweep
 
 _SPEC = """
 generator = "{folder}/evaluations.py:architectures"
@@ -98,7 +98,7 @@ def test_bad_sweep_ends_in_an_error(kibi: Kibi, spec: Path, change: tuple[str, s
 
 def test_scheduler_that_does_not_exist_is_an_error(kibi: Kibi, spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The address is named, and no file is made."""
-    monkeypatch.setattr("kibi.sweeps.cluster._ANSWER_SECONDS", 1)
+    monkeypatch.setattr("kibi.clusters.cluster._ANSWER_SECONDS", 1)
     done = kibi("sweep", spec, "--scheduler", "tcp://127.0.0.1:9")
     assert (done.code, done.out) == (7, "")
     assert "the scheduler tcp://127.0.0.1:9 does not answer" in done.err

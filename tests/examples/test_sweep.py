@@ -14,7 +14,7 @@ from kibi.sweeps.picture import sweep_svg
 from kibi.sweeps.rows import Status
 from kibi.sweeps.spec import load_spec
 from kibi.sweeps.table import read_table
-from tests.sweeps.extra import check_sweep
+from tests.clusters.extra import check_sweep
 
 _FOLDER = Path(__file__).parents[2] / "examples" / "sweep"
 

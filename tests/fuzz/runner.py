@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 
-from kibi.sweeps.tasks import Task, WorkerDied
+from kibi.clusters.tasks import Task, WorkerDied
 from tests.fuzz.checks import is_too_little_memory
 from tests.fuzz.stages import STAGES, Case, scratch_folder
 
@@ -167,7 +167,7 @@ def fuzz(
 
 def _on_cluster(scheduler: str, stage: str, seed: int, spans: Sequence[tuple[int, int]]) -> Iterator[Report]:
     """Reports of spans that workers of a cluster run; a span that ended all of its workers is a finding."""
-    from kibi.sweeps.cluster import OnCluster, joined_cluster  # noqa: PLC0415 - an extra
+    from kibi.clusters.cluster import OnCluster, joined_cluster  # noqa: PLC0415 - an extra
 
     tasks = (
         Task(f"kibi-fuzz-{stage}-{seed}-{first}-{last}", _span, (stage, seed, first, last)) for first, last in spans

@@ -53,10 +53,10 @@ SWEEPS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "sweeps.all-tasks-are-sent-at-once",
-        "sweeps/cluster.py",
+        "clusters/cluster.py",
         "while len(running) >= most:",
         "while len(running) >= 1_000_000:",
         "The memory of the scheduler grows with the number of tasks.",
-        ("tests/sweeps/test_cluster.py", "-k", "when_there_is_room"),
+        ("tests/clusters/test_cluster.py", "-k", "when_there_is_room"),
     ),
 )

@@ -10,6 +10,7 @@ import pytest
 
 import kibi
 from kibi import demo
+from kibi.clusters.tools import tools_here
 from kibi.errors import InputError, KibiError
 from kibi.sweeps import task
 from kibi.sweeps.functions import function_of
@@ -17,9 +18,8 @@ from kibi.sweeps.rows import Costs, Outcome, Status
 from kibi.sweeps.settings import Grid, Setting
 from kibi.sweeps.table import read_table
 from kibi.sweeps.task import Evaluation, evaluated, key_of, measured
-from kibi.sweeps.tools import tools_here
+from tests.clusters.extra import check_sweep
 from tests.sweeps import evaluations
-from tests.sweeps.extra import check_sweep
 from tests.sweeps.work import row, small_model
 
 if TYPE_CHECKING:

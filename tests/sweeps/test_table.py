@@ -12,7 +12,7 @@ from kibi.sweeps.journal import journal_path, opened
 from kibi.sweeps.rows import Outcome, Row, Status, row_of
 from kibi.sweeps.settings import Setting
 from kibi.sweeps.table import METADATA_KEY, read_table, write_table
-from tests.sweeps.extra import check_sweep
+from tests.clusters.extra import check_sweep
 from tests.sweeps.work import row
 
 ROWS = (

@@ -1,9 +1,4 @@
-"""What tests of sweeps have: small models, tasks and rows; workers can import it."""
-
-import os
-import signal
-import time
-from pathlib import Path
+"""What tests of sweeps have: small models and rows; workers can import it."""
 
 from kibi.dtypes import DType
 from kibi.frontends.tflite.builder import ModelBuilder
@@ -34,33 +29,3 @@ def row(name: str, ram: int, flash: int, instructions: int, *, target: str = "co
     costs = Costs(10, ram - 50, 0, 50, ram, flash - 10, 0, 10, flash, instructions, None)
     outcome = Outcome(Status.MEASURED, costs=costs, figures=tuple(sorted(figures.items())))
     return Row(name, "0" * 64, (("width", 8),), Setting(target), f"key of {name}", outcome)
-
-
-def double(number: int) -> int:
-    """A task."""
-    return 2 * number
-
-
-def add(first: int, second: int) -> int:
-    """A task on two results."""
-    return first + second
-
-
-def nothing(number: int) -> int:
-    """A task that takes no time."""
-    return number
-
-
-def double_or_die(number: int, fatal: int, marker: str) -> int:
-    """A task that kills its worker at one number, the first time that it runs; with an empty marker each time."""
-    if number == fatal and not (marker and Path(marker).exists()):
-        if marker:
-            Path(marker).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(0.01)
-    return 2 * number
-
-
-def fail() -> None:
-    """A task that is wrong."""
-    raise RuntimeError("this task is wrong")

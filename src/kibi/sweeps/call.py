@@ -5,14 +5,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from kibi.clusters.cluster import OnCluster, check_address, joined_cluster, local_cluster
+from kibi.clusters.tasks import InThisProcess, Runner
 from kibi.errors import InputError, bounded
 from kibi.files import check_path
-from kibi.sweeps.cluster import OnCluster, check_address, joined_cluster, local_cluster
 from kibi.sweeps.functions import NamedFunction, function_of, named_function
 from kibi.sweeps.models import Item, Model, generated, models_of_items, models_of_patterns
 from kibi.sweeps.run import Job, Swept, run_sweep
 from kibi.sweeps.settings import Grid
-from kibi.sweeps.tasks import InThisProcess, Runner
 
 _MOST_WORKERS = 1024
 

@@ -7,6 +7,8 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 
+from kibi.clusters.tasks import Runner, Task, WorkerDied
+from kibi.clusters.tools import Tools, tools_here
 from kibi.errors import InputError
 from kibi.sweeps.best import Budget, Objective, best, front
 from kibi.sweeps.functions import NamedFunction
@@ -16,8 +18,6 @@ from kibi.sweeps.rows import Outcome, Row, Status
 from kibi.sweeps.settings import Grid, Setting
 from kibi.sweeps.table import MOST_ROWS, read_table, write_table
 from kibi.sweeps.task import evaluated, key_of, library_name, measured, model_bytes
-from kibi.sweeps.tasks import Runner, Task, WorkerDied
-from kibi.sweeps.tools import Tools, tools_here
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kibi.clusters.extra import imported
 from kibi.errors import InputError
 from kibi.files import read_file, write_file
 from kibi.printable import printable
-from kibi.sweeps.extra import imported
 from kibi.sweeps.rows import COLUMNS, FIGURE, PARAMETER, Row, is_whole, row_of
 from kibi.text.json import json_text, without_surrogates
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from kibi.clusters.tools import Tools, tools_here
 from kibi.errors import (
     EmulationError,
     InputError,
@@ -22,7 +23,6 @@ from kibi.sweeps.functions import USER_ERRORS, NamedFunction
 from kibi.sweeps.models import check_name
 from kibi.sweeps.rows import COST_NAMES, Costs, Outcome, Status
 from kibi.sweeps.settings import Setting
-from kibi.sweeps.tools import Tools, tools_here
 from kibi.text.json import json_text
 
 _REFUSALS = (EmulationError, InputError, LimitError, MismatchError, ModelError, PlanError, TargetError)

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kibi.clusters.extra import imported
+from kibi.clusters.tasks import Task, WorkerDied
 from kibi.errors import InputError, ToolchainError
 from kibi.printable import printable
-from kibi.sweeps.extra import imported
-from kibi.sweeps.tasks import Task, WorkerDied
 
 _TASKS_OF_A_THREAD = 4
 """With the scheduler at a time: the one that runs, and some that wait, so that no worker waits for us."""
@@ -28,7 +28,7 @@ _NO_PAGES = "127.0.0.1:0"
 _PAGES = ("distributed.scheduler.http.routes", "distributed.worker.http.routes")
 """Dask's web pages, which every user of the machine could read: a cluster of ours has none, at a port that only the machine has."""
 _LARGE_GRAPH = "1 GiB"
-"""Dask warns of tasks whose arguments are large; those of a sweep are models, which are sent once each."""
+"""Dask warns of tasks whose arguments are large; ours are models, which are sent once each."""
 
 
 @contextlib.contextmanager
@@ -57,7 +57,7 @@ def local_cluster(workers: int | None = None) -> Iterator[Any]:
                     dashboard_address=_NO_PAGES,
                     worker_dashboard_address=_NO_PAGES,
                     silence_logs=logging.CRITICAL,
-                    preload=["kibi.sweeps.worker"],
+                    preload=["kibi.clusters.worker"],
                 )
             )
             client = held.enter_context(distributed.Client(cluster, set_as_default=False))
@@ -174,7 +174,9 @@ class OnCluster:
         if future.status == "error":
             what = f"workers cannot run the tasks: {type(error).__name__}: {error}"
             raise ToolchainError(f"{what}. Install kibi[sweep] of the same version for all of them.")
-        raise ToolchainError("the scheduler is lost, or gave the tasks up. Start it again, and run the sweep again.")
+        raise ToolchainError(
+            "the scheduler is lost, or gave the tasks up. Start it again, and run the same command again."
+        )
 
 
 def _failure(result: Any) -> BaseException | None:

@@ -17,5 +17,6 @@ def imported(module: str) -> Any:
     except ImportError as error:
         library = module.partition(".")[0]
         raise ToolchainError(
-            f"sweeps need the library {library}, which is not installed or broken: {error}. Run: pip install 'kibi[sweep]'."
+            f"sweeps and clusters need the library {library}, which is not installed or broken: {error}. "
+            "Run: pip install 'kibi[sweep]'."
         ) from error
