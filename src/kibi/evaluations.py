@@ -28,6 +28,7 @@ def evaluate(
     resume: str | os.PathLike[str] | None = None,
     worst: str | os.PathLike[str] | None = None,
     worst_count: int = 10,
+    scheduler: str | None = None,
     watch: Callable[[int, int | None], None] | None = None,
 ) -> "Evaluation":
     """Runs a model on a data set, as C code on all cores, and says how good its answers are.
@@ -51,6 +52,8 @@ def evaluate(
         resume: a file to which each batch that was counted is written, and from which a later call goes on.
         worst: a folder for the worst inputs: pictures of those that can be seen as one, arrays of all others.
         worst_count: how many at most.
+        scheduler: the address of a Dask scheduler, such as `tcp://host:8786`, whose workers run parts of the data, which they open
+            themselves under the same path; None: processes of this machine run them.
         watch: is told how many inputs were counted, and how many there are, or None.
 
     Returns:
@@ -59,11 +62,12 @@ def evaluate(
     Raises:
         InputError: the data, labels or options do not fit the model, or the file to go on from is of something else.
         MismatchError: the C code on this machine and the Python runtime disagree.
-        ToolchainError: the compiler is missing or fails.
+        ToolchainError: the compiler or an extra is missing, it fails, or the scheduler has no workers.
         LimitError: a loop of a model took too many iterations.
         OutputError: a file cannot be written.
     """
-    from kibi.files import check_path  # noqa: PLC0415 - `import kibi` starts nothing heavy, here and below
+    from kibi.clusters.cluster import on_scheduler  # noqa: PLC0415 - `import kibi` starts nothing heavy, here and below
+    from kibi.files import check_path  # noqa: PLC0415
     from kibi.reports.evaluating import Request  # noqa: PLC0415
     from kibi.reports.evaluating import evaluate as run  # noqa: PLC0415
 
@@ -81,5 +85,6 @@ def evaluate(
         resume=None if resume is None else check_path(resume, "the path of the file to resume from"),
         worst=None if worst is None else check_path(worst, "the folder of the worst inputs"),
         worst_count=worst_count,
+        runner=None if scheduler is None else on_scheduler(scheduler),
     )
     return run(request, watch)

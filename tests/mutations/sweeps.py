@@ -59,4 +59,12 @@ SWEEPS: tuple[Mutation, ...] = (
         "The memory of the scheduler grows with the number of tasks.",
         ("tests/clusters/test_cluster.py", "-k", "when_there_is_room"),
     ),
+    Mutation(
+        "sweeps.parts-are-counted-as-they-end",
+        "reports/evaluated_parts.py",
+        "found = held.pop(following)",
+        "found = held.pop(max(held))",
+        "The worst inputs of an evaluation on a cluster have the numbers of others.",
+        ("tests/reports/test_evaluated_parts.py", "-k", "figures_of_one_machine"),
+    ),
 )

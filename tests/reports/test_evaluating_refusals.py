@@ -9,7 +9,7 @@ import pytest
 
 import kibi
 from kibi.errors import InputError, OutputError
-from kibi.reports import evaluating
+from kibi.reports import evaluated_batches
 from tests.reports.evaluated import CLASSES, CLASSIFIER, GLYPHS, SCORES, many, saved
 
 
@@ -17,7 +17,7 @@ def test_labels_and_windows_that_do_not_fit_are_refused_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also those of the last inputs; no code is compiled, and no file is made."""
-    monkeypatch.setattr(evaluating, "BatchEngine", lambda *_, **__: pytest.fail("an engine was made"))
+    monkeypatch.setattr(evaluated_batches, "BatchEngine", lambda *_, **__: pytest.fail("an engine was made"))
     values, classes = many()
     path = saved(tmp_path, x=values, y=np.where(np.arange(18) == 17, 3, classes))
     np.save(tmp_path / "truth.npy", np.where(np.arange(18) == 16, -1, classes))

@@ -77,6 +77,31 @@ def test_rows_of_an_array_are_those_of_numpy(count: int, tmp_path: Path) -> None
         assert max(block.nbytes for block in blocks) <= 1 << 20
 
 
+@pytest.mark.parametrize("first", [0, 1, 60, 3_000, 39_999, 40_000])
+def test_rows_from_a_number_are_those_of_numpy(first: int, tmp_path: Path) -> None:
+    """Of files, and of archives that are compressed or not."""
+    array = np.arange(40_000 * 70, dtype=np.float32).reshape(40_000, 7, 10)
+    np.save(tmp_path / "x.npy", array)
+    np.savez(tmp_path / "stored.npz", x=array)
+    np.savez_compressed(tmp_path / "packed.npz", x=array)
+    with (tmp_path / "x.npy").open("rb") as stream:
+        found = [row for block in read_rows(stream, lambda _: None, first) for row in block]
+    assert len(found) == 40_000 - first
+    np.testing.assert_array_equal(np.reshape(found, (-1, 7, 10)), array[first:])
+    for name in ("stored.npz", "packed.npz"):
+        with (tmp_path / name).open("rb") as stream, open_archive(stream) as archive:
+            found = [row for block in archive.rows("x", lambda _: None, first) for row in block]
+        np.testing.assert_array_equal(np.reshape(found, (-1, 7, 10)), array[first:])
+
+
+def test_rows_from_a_number_beyond_what_is_there_are_refused(tmp_path: Path) -> None:
+    """The header says that there are more."""
+    np.save(tmp_path / "x.npy", np.zeros((10_000, 70), np.float32))
+    (tmp_path / "x.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:20_000])
+    with (tmp_path / "x.npy").open("rb") as stream, pytest.raises(ArrayFileError, match="and fewer follow"):
+        list(read_rows(stream, lambda _: None, 9_000))
+
+
 @pytest.mark.parametrize(
     ("array", "expected"),
     [(np.float32(3), "one number"), (np.asfortranarray(np.ones((2, 3))), "first axis varies fastest")],

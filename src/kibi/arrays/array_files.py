@@ -80,12 +80,13 @@ def read_array(stream: BinaryIO, judge: Judge) -> Array:
     return array.reshape(kind.shape, order="F" if is_fortran else "C")
 
 
-def read_rows(stream: BinaryIO, judge: Judge) -> Iterator[Array]:
+def read_rows(stream: BinaryIO, judge: Judge, first: int = 0) -> Iterator[Array]:
     """Yields the array of a `.npy` file in blocks along its first axis, of at most a megabyte or of one row.
 
     Args:
         stream: the file, at its start.
         judge: a function that gets the header before anything else is read.
+        first: the number of the first row that is yielded; those before are left out.
 
     Raises:
         ArrayFileError: it is no such file, shorter than its header says, without a first axis, or its first axis varies fastest.
@@ -99,16 +100,29 @@ def read_rows(stream: BinaryIO, judge: Judge) -> Iterator[Array]:
         raise ArrayFileError("its first axis varies fastest. Save numpy.ascontiguousarray of it")
     rest, row_bytes = head[start:], prod(kind.shape[1:]) * kind.dtype.itemsize
     together = max(1, _BLOCK_BYTES // max(1, row_bytes))
-    for first in range(0, kind.shape[0], together):
-        count = min(together, kind.shape[0] - first)
+    if first * row_bytes > len(rest):
+        _skip(stream, first * row_bytes - len(rest))
+        rest = b""
+    rest, skipped = rest[first * row_bytes :], first
+    for at in range(first, kind.shape[0], together):
+        count = min(together, kind.shape[0] - at)
         needed = count * row_bytes
         data = rest[:needed] + take(stream, needed - len(rest[:needed]))
         rest = rest[needed:]
         if len(data) < needed:
-            found = first * row_bytes + len(data)
-            raise ArrayFileError(f"its header says {kind.size_bytes:,} bytes, and {found:,} follow")
+            found = "fewer" if skipped else f"{at * row_bytes + len(data):,}"
+            raise ArrayFileError(f"its header says {kind.size_bytes:,} bytes, and {found} follow")
         array: Array = np.frombuffer(data, kind.dtype)
         yield array.reshape(count, *kind.shape[1:])
+
+
+def _skip(stream: BinaryIO, count: int) -> None:
+    """Leaves out so many bytes."""
+    if not isinstance(stream, zipfile.ZipExtFile):
+        stream.seek(count, os.SEEK_CUR)
+        return
+    while count > 0 and (read := len(stream.read(min(count, _BLOCK_BYTES)))):  # its own `seek` reads more at once
+        count -= read
 
 
 def read_type(stream: BinaryIO) -> ArrayType:
@@ -166,14 +180,14 @@ class Archive:
             stream.read(1)  # at its end the checksum is compared
             return array
 
-    def rows(self, name: str, judge: Judge) -> Iterator[Array]:
+    def rows(self, name: str, judge: Judge, first: int = 0) -> Iterator[Array]:
         """Yields one array in blocks, as `read_rows` does; several arrays may be read at once.
 
         Raises:
             ArrayFileError: it cannot be read.
         """
         with self._open(name) as stream:
-            yield from read_rows(stream, judge)
+            yield from read_rows(stream, judge, first)
             stream.read(1)
 
     def type_of(self, name: str) -> ArrayType:

@@ -59,8 +59,8 @@ class Dataset(Protocol):
             InputError: they cannot be read.
         """
 
-    def samples(self) -> Iterator[Sample]:
-        """Yields the inputs, in the same order each time.
+    def samples(self, first: int = 0) -> Iterator[Sample]:
+        """Yields the inputs from the one with that number, in the same order each time.
 
         Raises:
             InputError: one cannot be read, or does not fit the model.
@@ -125,9 +125,9 @@ class _Labelled:
     def labels(self) -> Iterator[Label]:
         return iter(self._labels)
 
-    def samples(self) -> Iterator[Sample]:
-        number = 0
-        for number, sample in enumerate(self._dataset.samples(), start=1):
+    def samples(self, first: int = 0) -> Iterator[Sample]:
+        number = first
+        for number, sample in enumerate(self._dataset.samples(first), start=first + 1):
             if number > len(self._labels):
                 raise self._unequal("more")
             yield replace(sample, label=self._labels[number - 1])

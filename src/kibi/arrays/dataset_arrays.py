@@ -60,26 +60,30 @@ class ArrayDataset:
         with self._failures(), open_binary(self._path) as stream, open_archive(stream) as archive:
             yield from self._labels(archive, self._names.labels)
 
-    def samples(self) -> Iterator[Sample]:
-        """Yields the inputs, read in blocks."""
+    def samples(self, first: int = 0) -> Iterator[Sample]:
+        """Yields the inputs from the one with that number, read in blocks.
+
+        Those before are left out; of an archive they are read all the same.
+        """
         with self._failures(), ExitStack() as held:
             stream = held.enter_context(open_binary(self._path))
             if self._names is None:
-                for block in read_rows(stream, lambda kind: self._check(0, kind, "")):
+                for block in read_rows(stream, lambda kind: self._check(0, kind, ""), first):
                     yield from (Sample((row,)) for row in block)
                 return
             archive, names = held.enter_context(open_archive(stream)), self._names
-            rows = [self._rows(archive, number, name) for number, name in enumerate(names.inputs)]
-            labels = self._labels(archive, names.labels) if names.labels else repeat(None, self.count)
+            rows = [self._rows(archive, number, name, first) for number, name in enumerate(names.inputs)]
+            without = repeat(None, self.count - first)
+            labels = self._labels(archive, names.labels, first) if names.labels else without
             for label, *arrays in zip(labels, *rows, strict=True):
                 yield Sample(tuple(arrays), label)
 
-    def _rows(self, archive: Archive, number: int, name: str) -> Iterator[Array]:
-        for block in archive.rows(name, lambda kind: self._check(number, kind, name)):
+    def _rows(self, archive: Archive, number: int, name: str, first: int) -> Iterator[Array]:
+        for block in archive.rows(name, lambda kind: self._check(number, kind, name), first):
             yield from block
 
-    def _labels(self, archive: Archive, name: str) -> Iterator[Label]:
-        for block in archive.rows(name, lambda _: None):
+    def _labels(self, archive: Archive, name: str, first: int = 0) -> Iterator[Label]:
+        for block in archive.rows(name, lambda _: None, first):
             yield from labels_of(block, f"{self._path}[{name!r}]")
 
     def _array_type(self) -> list[ArrayType]:

@@ -67,9 +67,9 @@ class FolderDataset:
         """Yields the folder of each file, if there are folders of classes."""
         return (file.label for file in self._files if file.label is not None)
 
-    def samples(self) -> Iterator[Sample]:
-        """Yields the inputs, each read from its file."""
-        for file in self._files:
+    def samples(self, first: int = 0) -> Iterator[Sample]:
+        """Yields the inputs from the one with that number, each read from its file."""
+        for file in self._files[first:]:
             name = file.path.relative_to(self._folder).as_posix()
             yield Sample((_read(file.path, self._tensor),), file.label, name)
 

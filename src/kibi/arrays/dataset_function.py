@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,13 @@ class FunctionDataset:
         """Yields nothing: labels come with the inputs."""
         return iter(())
 
-    def samples(self) -> Iterator[Sample]:
-        """Yields the inputs.
+    def samples(self, first: int = 0) -> Iterator[Sample]:
+        """Yields the inputs from the one with that number; the function yields those before, too.
 
         Raises:
             InputError: the function raises an error, or yields what does not fit the model.
         """
-        for number, item in enumerate(self._items()):
+        for number, item in islice(enumerate(self._items()), first, None):
             yield self._sample(item, f"{self.source}, input {number}")
 
     def _items(self) -> Iterator[object]:

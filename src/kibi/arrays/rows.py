@@ -11,7 +11,7 @@ from kibi.errors import InputError
 from kibi.ir import Graph, Tensor
 from kibi.runtime.inputs import quantize_real
 
-_LOOKED_AT = 64
+LOOKED_AT = 64
 """The number of inputs after which values are judged."""
 _MOST_OUTSIDE = 0.01
 _LEAST_SPAN = 1 / 16
@@ -132,15 +132,15 @@ class RangeWatch:
             if self._is_done or span is None or rows.dtype.kind != "f" or not rows.size:
                 continue
             seen, slack = self._seen.setdefault(number, _Seen()), _TOLERATED * (span[1] - span[0])
-            seen.rows += len(rows)
-            seen.elements += rows.size
-            real = rows.astype(np.float32)
+            real = rows[: LOOKED_AT - seen.rows].astype(np.float32)  # batches of other sizes give the same warnings
+            seen.rows += len(real)
+            seen.elements += real.size
             seen.outside += int(((real < span[0] - slack) | (real > span[1] + slack)).sum())
             seen.least, seen.largest = min(seen.least, float(real.min())), max(seen.largest, float(real.max()))
 
     def news(self, *, is_last: bool = False) -> list[str]:
         """The warnings, once enough inputs were seen or there are no more; else none."""
-        if self._is_done or not (is_last or any(seen.rows >= _LOOKED_AT for seen in self._seen.values())):
+        if self._is_done or not (is_last or any(seen.rows >= LOOKED_AT for seen in self._seen.values())):
             return []
         self._is_done = True
         return [text for number, seen in self._seen.items() if (text := self._judged(number, seen))]

@@ -104,6 +104,15 @@ SignatureName = Annotated[
         "--signature", metavar="NAME", help="An entry point of the file. Without: its first graph.", show_default=False
     ),
 ]
+SchedulerAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="A Dask scheduler whose workers do it, as tcp://host:8786. Without: this machine.",
+        show_default=False,
+    ),
+]
 TargetName = Annotated[
     str, typer.Option("--target", "-t", metavar="T", help="The processor; `kibi targets` lists them.")
 ]

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import AsJson, LabelsPath, ModelPath, SignatureName, WithoutPasses, load_simplified
+from kibi.cli.arguments import (
+    AsJson,
+    LabelsPath,
+    ModelPath,
+    SchedulerAddress,
+    SignatureName,
+    WithoutPasses,
+    load_simplified,
+)
 from kibi.cli.data_arguments import DataSource, KeepState, ScoreName, TruthPath
 from kibi.cli.failure import EXIT_INTERRUPTED
 from kibi.cli.paths import given_model, given_path
@@ -74,6 +82,7 @@ def evaluate(
         int | None,
         typer.Option("--workers", min=1, metavar="N", help="How many processes.", show_default="one on each core"),
     ] = None,
+    scheduler: SchedulerAddress = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
     as_json: AsJson = False,
@@ -108,6 +117,7 @@ def evaluate(
             resume=resume,
             worst=worst,
             worst_count=worst_count,
+            scheduler=scheduler,
             watch=watch,
         )
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibi.cli.arguments import AsJson
+from kibi.cli.arguments import AsJson, SchedulerAddress
 from kibi.cli.paths import given_path
 from kibi.cli.terminal import output, print_json, say, show, table, working
 from kibi.files import write_file
@@ -41,15 +41,7 @@ def sweep(
             show_default="SPEC.parquet",
         ),
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="A Dask scheduler, as tcp://host:8786. Without: workers on this machine.",
-            show_default=False,
-        ),
-    ] = None,
+    scheduler: SchedulerAddress = None,
     workers: Annotated[
         int | None,
         typer.Option(

@@ -7,12 +7,12 @@ such as the bytes of a model, is a task itself: it is sent once, and made again 
 import contextlib
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kibi.clusters.extra import imported
-from kibi.clusters.tasks import Task, WorkerDied
+from kibi.clusters.tasks import Runner, Task, WorkerDied
 from kibi.errors import InputError, ToolchainError
 from kibi.printable import printable
 
@@ -105,6 +105,22 @@ def check_address(address: str) -> None:
     if not _ADDRESS.fullmatch(address):
         what = f"the address of the scheduler is {printable(address[:80])!r}"
         raise InputError(f"{what}. Write tcp://host:port, or tls://host:port.")
+
+
+def on_scheduler(address: str) -> Callable[[], contextlib.AbstractContextManager[Runner]]:
+    """Returns what makes a runner of tasks on the workers of a scheduler, for the time of a with-block.
+
+    Raises:
+        InputError: the address has another form.
+    """
+    check_address(address)
+    return lambda: _running(address)
+
+
+@contextlib.contextmanager
+def _running(address: str) -> Iterator[Runner]:
+    with joined_cluster(address) as client:
+        yield OnCluster(client)
 
 
 class OnCluster:

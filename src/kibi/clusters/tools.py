@@ -56,6 +56,16 @@ def tools_here(compiler: str, target: str) -> Tools:
     )
 
 
+def tools_that_differ(own: Tools, wanted: Tools) -> str:
+    """Returns what a worker says that has other tools than those which are wanted."""
+    others = [
+        f"{name} {value[:24]}, not {wanted.record()[name][:24]}"
+        for name, value in own.record().items()
+        if value != wanted.record()[name]
+    ]
+    return f"a worker has other tools: {'; '.join(others)}. Install the same ones on all workers."
+
+
 def _version(package: str) -> str:
     try:
         return version(package)

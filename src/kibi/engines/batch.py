@@ -88,7 +88,7 @@ class BatchEngine:
         made = self.run_batch([np.asarray(array)[np.newaxis] for array in inputs], count=1, keep_state=True)
         return [array[0] for array in made.outputs] if made.ended[0] else []
 
-    def run_batch(self, inputs: Sequence[Array], *, count: int, keep_state: bool = False) -> Results:
+    def run_batch(self, inputs: Sequence[Array], *, count: int, keep_state: bool = False, first: int = 0) -> Results:
         """Runs inferences on all cores.
 
         Args:
@@ -96,11 +96,12 @@ class BatchEngine:
             count: N.
             keep_state: True if each inference goes on with the variables that the one before has left, on one core; False if each
                 begins with their first values.
+            first: the number of the first input, for errors.
 
         Raises:
             LimitError, MismatchError, InternalError: as `run`.
         """
-        parts = list(self.stream(self._pieces(inputs, count), keep_state=keep_state))
+        parts = list(self.stream(self._pieces(inputs, count), keep_state=keep_state, first=first))
         if len(parts) == 1:
             return parts[0]
         kinds = [self.graph.tensors[index].type for index in self.graph.outputs]
@@ -113,7 +114,9 @@ class BatchEngine:
         ended = np.concatenate([np.zeros(0, np.bool_), *(part.ended for part in parts)])
         return Results(tuple(outputs), ended, sum(part.seconds for part in parts))
 
-    def stream(self, batches: Iterable[Sequence[Array]], *, keep_state: bool = False) -> Iterator[Results]:
+    def stream(
+        self, batches: Iterable[Sequence[Array]], *, keep_state: bool = False, first: int = 0
+    ) -> Iterator[Results]:
         """Yields the results of batches in their order, while later ones run.
 
         Two batches for each core are taken ahead, so that the memory does not depend on how many there are.
@@ -121,12 +124,12 @@ class BatchEngine:
         Args:
             batches: for each batch the arrays `[N, *shape]` of all model inputs; N is at least 1 and may differ.
             keep_state: as in `run_batch`.
+            first: the number of the first input, for errors.
 
         Raises:
             LimitError, MismatchError, InternalError: as `run`.
         """
         workers = 1 if keep_state else self.workers
-        first = 0
         with ExitStack() as held:
             held.enter_context(on_failure(self.close))
             waiting: deque[Future[Results]] = deque()
@@ -145,7 +148,7 @@ class BatchEngine:
             for batch in batches:
                 count = len(batch[0]) if batch else 1
                 if not self._is_checked:
-                    yield self._checked(batch, count, keep_state=keep_state)
+                    yield self._checked(batch, count, keep_state=keep_state, first=first)
                 else:
                     if started < workers:
                         free.put(self._process(started))
@@ -237,9 +240,9 @@ class BatchEngine:
     ) -> None:
         self.close()
 
-    def _checked(self, batch: Sequence[Array], count: int, *, keep_state: bool) -> Results:
+    def _checked(self, batch: Sequence[Array], count: int, *, keep_state: bool, first: int) -> Results:
         """Runs the first batch, and the first of its inputs in Python, too."""
-        made = self._process(0).run(batch, count=count, keep_state=keep_state)
+        made = self._process(0).run(batch, count=count, keep_state=keep_state, first=first)
         self._seconds = made.seconds / count
         for number in range(min(count, CHECKED_INPUTS)):
             if self._definition is not None and not keep_state:

@@ -1,11 +1,10 @@
 """Runs a model on a data set, on all cores, and computes what `Evaluation` holds."""
 
-import hashlib
 import warnings
-from collections import deque
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,22 +12,19 @@ from typing import Any
 import numpy as np
 
 from kibi.arrays.dataset import Dataset, Sample, open_dataset
-from kibi.arrays.rows import RangeWatch, fit_rows, real_rows
+from kibi.arrays.rows import LOOKED_AT, RangeWatch
+from kibi.clusters.tasks import Runner
 from kibi.dtypes import Array
-from kibi.engines.batch import BatchEngine
-from kibi.errors import DataWarning, InputError
+from kibi.errors import DataWarning, InputError, InternalError
 from kibi.files import check_folder
 from kibi.ir import Graph
-from kibi.planner import Granularity
-from kibi.planner import plan as make_plan
+from kibi.reports.evaluated_batches import Batch, Work, batch_engine
+from kibi.reports.evaluated_parts import counted_parts
 from kibi.reports.evaluation import Evaluation, WorstInput
 from kibi.reports.evaluation_log import Chunk, EvaluationLog
 from kibi.reports.figures import classification, comparison, detection
-from kibi.reports.judging import Judgements, Labels, Task, judge
-from kibi.reports.metrics import Numbers, Values
-from kibi.reports.outputs import real_values
+from kibi.reports.judging import Judgements, Labels, Task
 from kibi.reports.worst_inputs import worst_by, worst_numbers, write_worst
-from kibi.targets import target
 
 Watch = Callable[[int, int | None], None]
 """Is told how many inputs were counted, and how many there are, or None."""
@@ -52,6 +48,7 @@ class Request:
         resume: the file from which to go on, and to which to write; None: nothing is written.
         worst: the folder for the worst inputs; None: they are not written.
         worst_count: how many at most.
+        runner: makes what runs parts of the data as tasks, for the time of a with-block; None: processes of this machine do.
     """
 
     graph: Graph
@@ -67,29 +64,7 @@ class Request:
     resume: Path | None = None
     worst: Path | None = None
     worst_count: int = 10
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Several inputs.
-
-    Attributes:
-        raw: for each model input an array `[N, …]` as the data have it.
-        inputs: the same as the model takes it.
-        labels: `[N]`, the numbers of classes, or -1.
-    """
-
-    raw: tuple[Array, ...]
-    inputs: tuple[Array, ...]
-    labels: Numbers
-
-    @property
-    def digest(self) -> str:
-        """A hash of the inputs and labels."""
-        total = hashlib.sha256(self.labels.astype("<i8").tobytes())
-        for array in self.inputs:
-            total.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
-        return total.hexdigest()[:32]
+    runner: Callable[[], AbstractContextManager[Runner]] | None = None
 
 
 def evaluate(request: Request, watch: Watch | None = None) -> Evaluation:
@@ -117,6 +92,8 @@ def _check(request: Request) -> None:
         raise InputError(
             "an evaluation whose inferences go on from one another cannot be resumed. Leave one of both out."
         )
+    if request.runner is not None:
+        _check_for_cluster(request)
     if request.most is not None and request.most < 1:
         raise InputError(f"the number of inputs is {request.most}. Give at least 1.")
     for number, what in ((request.worst_count, "worst inputs"), (request.windows, "windows")):
@@ -140,6 +117,18 @@ def _check(request: Request) -> None:
                 )
 
 
+def _check_for_cluster(request: Request) -> None:
+    if request.keep_state:
+        what = "inferences that go on from one another run one after the other"
+        raise InputError(f"{what}. Leave out the scheduler, or the state.")
+    if request.workers is not None:
+        what = f"the number of processes is {request.workers}, and a scheduler has its own workers"
+        raise InputError(f"{what}. Leave one of both out.")
+    if callable(request.data) or (":" in str(request.data) and not Path(request.data).exists()):
+        what = "workers of a cluster open the data themselves, each a part"
+        raise InputError(f"{what}. Give a .npy or .npz file or a folder, under a path that all of them have.")
+
+
 class _Run:
     """One evaluation.
 
@@ -157,10 +146,11 @@ class _Run:
             raise InputError("windows are for the scores of a detector. Give --score, or leave them out.")
         self._dataset: Dataset = open_dataset(self._graph, request.data, request.truth)
         self._labels = Labels.of(self._task, request.labels, self._dataset.classes, self._dataset.source)
-        for number, label in enumerate(islice(self._dataset.labels(), request.most)):
-            self._labels.number(label, f"input {number}")
+        known = islice(self._dataset.labels(), request.most)
+        self._numbers = array("q", (self._labels.number(label, f"input {at}") for at, label in enumerate(known)))
         if self._total is not None:
             self._check_windows(self._total)
+        self._work = Work(self._graph, request.reference, self._task, self._dataset.source, request.keep_state)
         self._ranges = RangeWatch(self._graph)
         self._warnings: list[str] = []
         self._names: list[str] = []
@@ -173,15 +163,12 @@ class _Run:
         log = None if request.resume is None else EvaluationLog(request.resume, self._facts())
         try:
             self._show_progress()
-            with ExitStack() as held:
-                samples = islice(self._dataset.samples(), request.most)
-                self._resume(samples, log.chunks if log is not None else ())
-                engine = held.enter_context(self._engine(self._graph))
-                reference = None if request.reference is None else held.enter_context(self._engine(request.reference))
-                for chunk in self._chunks(samples, engine, reference):
-                    if log is not None:
-                        log.append(chunk)
-                    self._count(chunk.judgements)
+            samples = islice(self._dataset.samples(), request.most)
+            self._resume(samples, log.chunks if log is not None else ())
+            for chunk in self._here(samples) if request.runner is None else self._on_cluster(request.runner):
+                if log is not None:
+                    log.append(chunk)
+                self._count(chunk.judgements)
             self._is_complete = True
         except KeyboardInterrupt:
             pass
@@ -214,15 +201,11 @@ class _Run:
             "task": self._task.score or str(self._task.classes),
         }
 
-    def _engine(self, graph: Graph) -> BatchEngine:
-        plan = make_plan(graph, target("host"), granularity=Granularity.TENSOR)
-        return BatchEngine(graph, plan, workers=self._request.workers)
-
     def _resume(self, samples: Iterator[Sample], chunks: Sequence[Chunk]) -> None:
         """Counts what was counted before, if the data are the same."""
         for chunk in chunks:
             start, count = len(self._names), len(chunk.judgements)
-            batch = self._batch(list(islice(samples, count)))
+            batch = self._take(samples, count)
             if batch is None or len(batch.labels) != count or batch.digest != chunk.digest:
                 what = f"{self._request.resume}: inputs {start} to {start + count - 1} were others when it was written"
                 raise InputError(f"{what}. Give the data of then, or a name for a new file.")
@@ -230,71 +213,48 @@ class _Run:
                 raise InputError(f"{self._request.resume}: it is damaged. Give a name for a new file.")
             self._count(chunk.judgements)
 
-    def _chunks(self, samples: Iterator[Sample], engine: BatchEngine, reference: BatchEngine | None) -> Iterator[Chunk]:
-        """Runs the inputs that are left, batch by batch."""
-        keep = self._request.keep_state
-        waiting: deque[_Batch] = deque()
+    def _here(self, samples: Iterator[Sample]) -> Iterator[Chunk]:
+        """Runs the inputs that are left on this machine, batch by batch."""
+        request = self._request
+        with ExitStack() as held:
+            engine = held.enter_context(batch_engine(self._graph, request.workers))
+            reference = None
+            if request.reference is not None:
+                reference = held.enter_context(batch_engine(request.reference, request.workers))
+            yield from self._work.chunks(
+                lambda size: self._take(samples, size), engine, reference, first=len(self._names)
+            )
 
-        def taken() -> Iterator[Sequence[Array]]:
-            while True:
-                size = engine.batch_inputs
-                if reference is not None:  # all of its processes share one batch
-                    size = min(size, reference.batch_inputs * reference.workers)
-                batch = self._batch(list(islice(samples, size)))
-                if batch is None:
-                    return
-                waiting.append(batch)
-                yield batch.inputs
+    def _on_cluster(self, run: Callable[[], AbstractContextManager[Runner]]) -> Iterator[Chunk]:
+        """Lets workers run the inputs that are left, part by part."""
+        first, path = len(self._names), Path(str(self._request.data))
+        count, total = self._dataset.count, self._total
+        if count is None or total is None:
+            raise InternalError(f"{path}: it does not say how many inputs it has")
+        looked_at = list(islice(self._dataset.samples(first), min(LOOKED_AT, total - first)))
+        if not looked_at:
+            return
+        self._look(self._work.stacked(looked_at, first))
+        labels = np.array(self._numbers, np.int64) if self._numbers else np.full(total, -1, np.int64)
+        with run() as runner:
+            for part in counted_parts(runner, self._work, path, labels, first=first, count=count):
+                self._names += part.names
+                yield from part.chunks
 
-        for made in engine.stream(taken(), keep_state=keep):
-            batch, theirs = waiting.popleft(), None
-            if reference is not None:
-                other = reference.run_batch(self._for_reference(batch), count=len(batch.labels), keep_state=keep)
-                made = replace(made, ended=made.ended & other.ended)  # noqa: PLW2901 - both must have outputs
-                kinds = [reference.graph.tensors[index] for index in reference.graph.outputs]
-                theirs = [real_values(kind, array) for kind, array in zip(kinds, other.outputs, strict=True)]
-            found = judge(self._graph, self._task, self._reconstructed(batch), made, batch.labels, theirs)
-            yield Chunk(batch.digest, found)
-
-    def _reconstructed(self, batch: _Batch) -> Values | None:
-        """The real values that a model is to reconstruct: those of the data, before they are quantized."""
-        if self._task.score != "reconstruction":
+    def _take(self, samples: Iterator[Sample], size: int) -> Batch | None:
+        """The next inputs as the model takes them, at most so many; None if there are none."""
+        taken, first = list(islice(samples, size)), len(self._names)
+        if not taken:
             return None
-        if batch.raw[0].dtype.kind == "f":
-            return batch.raw[0].astype(np.float64)
-        return real_values(self._graph.tensors[self._graph.inputs[0]], batch.inputs[0])
+        labels = [self._labels.number(sample.label, f"input {first + at}") for at, sample in enumerate(taken)]
+        batch = self._work.batch(taken, labels, first)
+        self._look(batch.raw)
+        self._names += [sample.name for sample in taken]
+        return batch
 
-    def _batch(self, samples: Sequence[Sample]) -> _Batch | None:
-        """Inputs as the model takes them; None if there are none."""
-        if not samples:
-            return None
-        first = len(self._names)
-        raw = tuple(self._stacked(samples, number, first) for number in range(len(self._graph.inputs)))
-        inputs = tuple(fit_rows(self._graph, number, rows, self._dataset.source) for number, rows in enumerate(raw))
+    def _look(self, raw: Sequence[Array]) -> None:
         self._ranges.look(raw)
         self._tell(self._ranges.news())
-        labels = [self._labels.number(sample.label, f"input {first + at}") for at, sample in enumerate(samples)]
-        self._names += [sample.name for sample in samples]
-        return _Batch(raw, inputs, np.array(labels, np.int64))
-
-    def _stacked(self, samples: Sequence[Sample], number: int, first: int) -> Array:
-        """One input of all samples, which must have one shape and type."""
-        arrays = [sample.inputs[number] for sample in samples]
-        for at, array in enumerate(arrays):
-            if (array.shape, array.dtype) != (arrays[0].shape, arrays[0].dtype):
-                what = f"{self._dataset.source}, input {first + at}: it has shape {list(array.shape)} and type {array.dtype}"
-                others = f"the one before has {list(arrays[0].shape)} and {arrays[0].dtype}"
-                raise InputError(f"{what}, {others}. Give all inputs in one form.")
-        return np.stack(arrays)
-
-    def _for_reference(self, batch: _Batch) -> list[Array]:
-        graph = self._request.reference
-        if graph is None:
-            return []
-        return [
-            fit_rows(graph, number, real_rows(self._graph, number, rows), self._dataset.source)
-            for number, rows in enumerate(batch.raw)
-        ]
 
     def _count(self, judged: Judgements) -> None:
         self._parts.append(judged)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kibi.arrays.dataset import Dataset
+from kibi.arrays.dataset import Dataset, Sample
 from kibi.arrays.images import is_image_shape, real_range
 from kibi.arrays.rows import fit_rows
 from kibi.dtypes import Array
@@ -25,6 +25,7 @@ from kibi.text.json import json_text
 _LIST = FileName("worst.json")
 _FILE = re.compile(r"\d{2,}-input-\d+\.(?:png|npy|npz)", re.ASCII)
 """The names of the inputs' files."""
+_MOST_BETWEEN = 100
 _LEAST_SIDE = 96
 _LARGEST_ZOOM = 16
 
@@ -116,14 +117,25 @@ def _earlier(folder: Path, names: Container[FileName]) -> list[FileName]:
 
 def _fetched(graph: Graph, dataset: Dataset, wanted: Mapping[int, int]) -> Iterator[tuple[int, list[Array]]]:
     """The inputs of these numbers, as the model takes them."""
-    end = max(wanted, default=-1) + 1
-    for number, sample in enumerate(islice(dataset.samples(), end)):
-        if number in wanted:
-            where = f"{dataset.source}, input {number}"
-            yield (
-                number,
-                [fit_rows(graph, place, array[np.newaxis], where)[0] for place, array in enumerate(sample.inputs)],
-            )
+    for number, sample in _samples(dataset, sorted(wanted)):
+        where = f"{dataset.source}, input {number}"
+        yield (
+            number,
+            [fit_rows(graph, place, array[np.newaxis], where)[0] for place, array in enumerate(sample.inputs)],
+        )
+
+
+def _samples(dataset: Dataset, numbers: Sequence[int]) -> Iterator[tuple[int, Sample]]:
+    """The inputs of these numbers, which rise. What lies between two is read if it is little, or if a function yields it."""
+    samples, following = dataset.samples(), 0
+    for number in numbers:
+        if dataset.count is not None and number - following > _MOST_BETWEEN:
+            samples, following = dataset.samples(number), number
+        sample = next(islice(samples, number - following, None), None)
+        if sample is None:  # a function has yielded fewer than before
+            return
+        following = number + 1
+        yield number, sample
 
 
 def _add(graph: Graph, inputs: Sequence[Array], stem: str, data: dict[FileName, bytes]) -> str:

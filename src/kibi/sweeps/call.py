@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from kibi.clusters.cluster import OnCluster, check_address, joined_cluster, local_cluster
+from kibi.clusters.cluster import OnCluster, local_cluster, on_scheduler
 from kibi.clusters.tasks import InThisProcess, Runner
 from kibi.errors import InputError, bounded
 from kibi.files import check_path
@@ -80,17 +80,15 @@ def runner(scheduler: str | None, workers: int | None) -> Callable[[], contextli
         what = f"workers is {workers}"
         remedy = "A scheduler has its own workers" if scheduler is not None else f"Give 0 to {_MOST_WORKERS}"
         raise InputError(f"{what}. {remedy}, or leave it out.")
-    if scheduler is not None:
-        check_address(scheduler)
-    return lambda: _running(scheduler, workers)
+    return on_scheduler(scheduler) if scheduler is not None else lambda: _here(workers)
 
 
 @contextlib.contextmanager
-def _running(scheduler: str | None, workers: int | None) -> Iterator[Runner]:
+def _here(workers: int | None) -> Iterator[Runner]:
     if workers == 0:
         yield InThisProcess()
         return
-    with local_cluster(workers) if scheduler is None else joined_cluster(scheduler) as client:
+    with local_cluster(workers) as client:
         yield OnCluster(client)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from kibi.clusters.tools import Tools, tools_here
+from kibi.clusters.tools import Tools, tools_here, tools_that_differ
 from kibi.errors import (
     EmulationError,
     InputError,
@@ -83,7 +83,7 @@ def measured(data: bytes, name: str, setting: Setting, tools: Tools, evaluation:
     try:
         own = tools_here(setting.compiler, setting.target)
         if own != tools:
-            return Outcome(Status.FAILED, _other_tools(own, tools))
+            return Outcome(Status.FAILED, tools_that_differ(own, tools))
         with _one_at_a_time:
             outcome = _measured(data, name, setting)
     except _REFUSALS as error:
@@ -149,12 +149,3 @@ def _figures(found: object, source: str) -> tuple[tuple[str, float], ...]:
 def _reason(error: BaseException) -> str:
     """The text of an error; with its kind, if it is none of Kibi's own."""
     return str(error) if isinstance(error, KibiError) else str(KibiError(f"{type(error).__name__}: {error}"))
-
-
-def _other_tools(own: Tools, wanted: Tools) -> str:
-    others = [
-        f"{name} {value[:24]}, not {wanted.record()[name][:24]}"
-        for name, value in own.record().items()
-        if value != wanted.record()[name]
-    ]
-    return f"a worker has other tools: {'; '.join(others)}. Install the same ones on all workers."
