@@ -130,6 +130,22 @@ FRONTENDS = (
         (_TESTS + "test_offline_plan.py", "tests/planner/test_offline_plan.py"),
     ),
     Mutation(
+        "onnx.scan-takes-the-first-part-first",
+        _ONNX + "bodies.py",
+        "place = backwards if is_backwards else iteration",
+        "place = iteration",
+        "A Scan that goes backwards gives what one that goes forwards does.",
+        (_ONNX_TESTS + "test_flow.py", "-k", "drawn_network_computes"),
+    ),
+    Mutation(
+        "onnx.state-may-change-its-shape",
+        _ONNX + "flow.py",
+        "if before != after:",
+        "if False:",
+        "A loop whose states grow becomes a file that cannot be read.",
+        (_ONNX_TESTS + "test_flow.py", "-k", "do_not_fit"),
+    ),
+    Mutation(
         "onnx.flattened-weights-keep-their-order",
         _ONNX + "lowering/layers.py",
         "weights = e.constant(np.asarray(weights.data)[:, places], weights.quantization)",

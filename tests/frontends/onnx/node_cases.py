@@ -41,6 +41,8 @@ REFUSED: Mapping[str, str] = MappingProxyType({
     r"\w+_(empty_set.*|zero|shape_zero|allowzero_reordered|zero_size_splits.*|start_greater_than_end)": "no elements|is not known",
     r"slice_start_out_of_bounds": "no elements",
     r"resize_tf_crop_and_resize_extrapolation_value": "its values from outside of the image",
+    r"scan_sum": "Scan of opset 8, whose sequences have an axis for the batch",
+    r"loop11": "how often it runs is not known ahead of time",
     r"range_b?float16_.*": "the shape of 1 of its outputs is not known",
 })  # fmt: skip
 """Regular expressions for the names of tests, without `test_`, and for the reasons why the reader refuses their models."""

@@ -75,32 +75,21 @@ def convert(data: bytes, path: str, shapes: Mapping[str, Sequence[int]] = _NO_SH
 
 
 def _converted(graph: OnnxGraph, path: str) -> Conversion:
-    e = Emitter(graph)
-    problems: list[tuple[Node, Unsupported]] = []
+    e = Emitter(graph, _convert_all)
     inputs = []
     for name in graph.inputs:
         try:
             inputs.append(_input(e, name))
         except Unsupported as error:
             raise ModelError(path, [Problem(error.what, error.remedy, tensor=name)]) from error
-    for node in graph.nodes:
-        try:
-            lowering = None if node.domain else LOWERINGS.get(node.op)
-            if lowering is None:
-                raise unsupported()
-            before = len(e.operations)
-            _convert(e, node, lowering)
-            _note_floats(e, node, before)
-        except Unsupported as error:
-            problems.append((node, error))
-            _give_up(e, node)
-    if problems:
-        raise ModelError(path, grouped(problems))
+    e.convert()
+    if e.problems:
+        raise ModelError(path, grouped(e.problems))
     try:
         stored = [_output(e, name) for name in graph.outputs]
     except Unsupported as error:
         raise ModelError(path, [Problem(f"an output: {error.what}", error.remedy)]) from error
-    outputs = _distinct(e, inputs, stored)
+    outputs = e.distinct(inputs, [each.tensor for each in stored])
     orders = {
         name: each.order
         for name, each in (*((name, e.stored(name)) for name in graph.inputs), *zip(graph.outputs, stored, strict=True))
@@ -138,6 +127,21 @@ def _meaning(e: Emitter, name: str) -> Quantization | None:
     except Unsupported:
         return None  # the node itself is reported
     return found.pop() if len(found) == 1 and not any(each.is_per_channel for each in found) else None
+
+
+def _convert_all(e: Emitter) -> None:
+    """Converts all nodes of a graph, and notes those that cannot be converted."""
+    for node in e.graph.nodes:
+        try:
+            lowering = None if node.domain else LOWERINGS.get(node.op)
+            if lowering is None:
+                raise unsupported()
+            before = len(e.operations)
+            _convert(e, node, lowering)
+            _note_floats(e, node, before)
+        except Unsupported as error:
+            e.problems.append((node, error))
+            _give_up(e, node)
 
 
 def _convert(e: Emitter, node: Node, lowering: Lowering) -> None:
@@ -191,16 +195,3 @@ def _output(e: Emitter, name: str) -> Stored:
     if e.graph.values[name].kind in ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE"):
         stored = Stored(e.dequantized(stored.tensor), stored.order)
     return stored
-
-
-def _distinct(e: Emitter, inputs: Sequence[Tensor], outputs: Sequence[Stored]) -> list[Tensor]:
-    """The outputs as tensors that operations make, each one once."""
-    made = {tensor for operation in e.operations for tensor in operation.outputs}
-    found: list[Tensor] = []
-    for each in outputs:
-        tensor = each.tensor
-        if tensor not in made or tensor in found or tensor in inputs:
-            shape = e.constant(np.array(tensor.shape, np.int32).reshape(len(tensor.shape)))
-            tensor = e.add("RESHAPE", [tensor, shape], tensor.shape, tensor.dtype, tensor.quantization)
-        found.append(tensor)
-    return found

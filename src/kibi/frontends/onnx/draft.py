@@ -67,17 +67,19 @@ class Operation:
         inputs: None for those left out.
         outputs: the tensors that it makes.
         attributes: the options, as the schema names them.
+        graphs: those that it runs, by the options that hold their numbers.
     """
 
     name: str
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor, ...]
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    graphs: Mapping[str, "Draft"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A model.
+    """A model, or a graph that an operator of one runs.
 
     Attributes:
         operations: in an order in which they can run.
@@ -107,28 +109,42 @@ class Draft:
 
 
 class _Writer:
-    """Gives tensors their places in the file; equal constants have one place."""
+    """Gives tensors their places in the file; equal constants of a graph have one place, and those of all graphs one buffer."""
 
     def __init__(self, draft: Draft) -> None:
-        self._draft = draft
+        self._names = draft.names
+        self._graphs = [draft]
         self._builder = ModelBuilder()
         self._places: dict[Tensor, int] = {}
         self._constants: dict[tuple[object, ...], int] = {}
+        self._buffers: dict[bytes, int] = {}
 
     def file(self) -> bytes:
-        draft = self._draft
+        """Writes the graphs in the order of their numbers; those within a graph get theirs when it is written."""
+        outputs = self._graph(self._graphs[0])
+        number = 1
+        while number < len(self._graphs):
+            self._builder.end_subgraph(outputs)
+            self._places, self._constants = {}, {}
+            outputs = self._graph(self._graphs[number])
+            number += 1
+        return self._builder.finish(outputs, description="made by Kibi from ONNX")
+
+    def _graph(self, draft: Draft) -> list[int]:
         for tensor in draft.inputs:
             meant = tensor.quantization
             scale, zero_point = (None, None) if meant is None else (meant.scale, meant.zero_point)
-            name = draft.names.get(tensor, "")
+            name = self._names.get(tensor, "")
             self._places[tensor] = self._builder.input(tensor.shape, tensor.dtype, scale, zero_point, name=name)
         for operation in draft.operations:
             inputs = [-1 if tensor is None else self._place(tensor) for tensor in operation.inputs]
             outputs = [self._place(tensor) for tensor in operation.outputs]
-            self._builder.operator(operation.name, inputs, outputs, operation.attributes)
-        return self._builder.finish(
-            [self._place(tensor) for tensor in draft.outputs], description="made by Kibi from ONNX"
-        )
+            numbers: dict[str, Attribute] = {}
+            for option, graph in operation.graphs.items():
+                numbers[option] = len(self._graphs)
+                self._graphs.append(graph)
+            self._builder.operator(operation.name, inputs, outputs, {**operation.attributes, **numbers})
+        return [self._place(tensor) for tensor in draft.outputs]
 
     def _place(self, tensor: Tensor) -> int:
         if tensor not in self._places:
@@ -147,8 +163,13 @@ class _Writer:
     def _tensor(self, tensor: Tensor, data: bytes | None) -> int:
         axis = 0 if tensor.quantization is None else tensor.quantization.axis
         scale, zero_point = _scales(tensor.quantization)
-        name = self._draft.names.get(tensor, "")
-        return self._builder.tensor(tensor.shape, tensor.dtype, scale, zero_point, axis=axis, name=name, data=data)
+        name = self._names.get(tensor, "")
+        if data is None:
+            return self._builder.tensor(tensor.shape, tensor.dtype, scale, zero_point, axis=axis, name=name)
+        if data not in self._buffers:
+            self._buffers[data] = self._builder.buffer(data)
+        buffer = self._buffers[data]
+        return self._builder.tensor(tensor.shape, tensor.dtype, scale, zero_point, axis=axis, name=name, buffer=buffer)
 
 
 def _scales(quantization: Quantization | None) -> tuple[Sequence[float] | None, Sequence[int] | None]:

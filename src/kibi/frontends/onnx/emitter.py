@@ -6,7 +6,7 @@ when an operator needs another order than the stored one.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,17 +95,47 @@ class Emitter:
 
     Args:
         graph: the ONNX graph.
+        convert: converts all nodes of the graph of an emitter; it notes those that it cannot convert.
+
+    Attributes:
+        problems: nodes that cannot be converted, and why; also of the graphs within.
+        naturals: names of integers that are never negative.
     """
 
-    def __init__(self, graph: OnnxGraph) -> None:
+    def __init__(self, graph: OnnxGraph, convert: "Callable[[Emitter], None]") -> None:
         self.graph = graph
+        self.problems: list[tuple[Node, Unsupported]] = []
+        self._convert = convert
         self.consumers = graph.consumers()
         self.operations: list[Operation] = []
         self.notes: dict[str, list[str]] = {}
         self.names: dict[Tensor, str] = {}
+        self.naturals: set[str] = set()
         self._stored: dict[str, Stored] = {}
         self._moved: dict[tuple[Tensor, tuple[int, ...], str], Tensor] = {}
         self._reals: dict[Tensor, Tensor] = {}
+
+    def within(self, graph: OnnxGraph) -> "Emitter":
+        """An emitter for a graph that a node runs; problems, notes and names are noted together."""
+        made = Emitter(graph, self._convert)
+        made.problems, made.notes, made.names = self.problems, self.notes, self.names
+        return made
+
+    def convert(self) -> None:
+        """Converts all nodes of the graph."""
+        self._convert(self)
+
+    def distinct(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Tensor]:
+        """Outputs of a graph as tensors that operations make, each one once."""
+        made = {tensor for operation in self.operations for tensor in operation.outputs}
+        found: list[Tensor] = []
+        for each in outputs:
+            tensor = each
+            if tensor not in made or tensor in found or tensor in inputs:
+                shape = self.constant(np.array(tensor.shape, np.int32).reshape(len(tensor.shape)))
+                tensor = self.add("RESHAPE", [tensor, shape], tensor.shape, tensor.dtype, tensor.quantization)
+            found.append(tensor)
+        return found
 
     def note(self, text: str, node: Node) -> None:
         """Notes something about a node that users may want to know."""

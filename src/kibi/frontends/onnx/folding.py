@@ -1,17 +1,21 @@
 """Computes what depends on constants alone, with ONNX's own reference, and makes frozen data of what is left."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kibi.dtypes import Array
 from kibi.errors import ModelError, Problem
+from kibi.frontends.onnx import budget
+from kibi.frontends.onnx.bodies import Names, graphs_of, size, taken
+from kibi.frontends.onnx.budget import Budget
+from kibi.frontends.onnx.flow import Bodies, Flow, Known, control_count, is_control
 from kibi.frontends.onnx.graph import Node, OnnxGraph, Value
 from kibi.frontends.onnx.library import array_of, onnx_library, type_name
-from kibi.frontends.onnx.loading import inferred, opset
+from kibi.frontends.onnx.loading import inferred, opset, prepared
 from kibi.frontends.onnx.problems import grouped, unsupported
 from kibi.frontends.onnx.rewriting import HIDDEN
 
@@ -19,7 +23,8 @@ _MOST_ELEMENTS = 1 << 26
 """So many elements may be computed beyond eight times those in the file."""
 _MOST_TIMES = 8
 _MOST_AXES = 8
-_MOST_ROUNDS = 16
+_MOST_ROUNDS, _MOST_CONTROL_ROUNDS = 16, 64
+"""Rounds until nothing changes, and further ones for nodes that run graphs, whose results others of them take."""
 _RANDOM = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 )
@@ -40,35 +45,38 @@ def folded(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> OnnxGr
     Raises:
         ModelError: shapes contradict each other, or depend on what is computed, or on operators that are not supported.
     """
+    elements = _MOST_ELEMENTS + _MOST_TIMES * sum(math.prod(each.dims) for each in model.graph.initializer)
+    return _folded(model, path, claimed, Budget(path, elements, budget.MOST_NODES))
+
+
+def _folded(model: Any, path: str, claimed: frozenset[tuple[str, str]], left: Budget) -> OnnxGraph:
+    """The graph of a model, or of a graph within a node of one."""
+
+    def fold(body: Any) -> OnnxGraph:
+        left.need_nodes(size(body.graph))
+        return _folded(prepared(body, path, claimed), path, claimed, left)
+
+    flow = Flow(path, fold, left)
     before = -1
-    left = _Budget(_MOST_ELEMENTS + _MOST_TIMES * sum(math.prod(each.dims) for each in model.graph.initializer))
-    for _ in range(_MOST_ROUNDS):
-        model = inferred(model, path)
-        _Folding(model, left).apply()
-        if len(model.graph.node) == before:
-            break
+    for _ in range(_MOST_ROUNDS + min(control_count(model.graph), _MOST_CONTROL_ROUNDS)):
+        model = inferred(model, path, flow.types)
+        folding, known = _Folding(model, left), len(flow.types)
+        folding.apply()
+        is_settled = len(model.graph.node) == before
         before = len(model.graph.node)
-    return _frozen(model, path, claimed)
-
-
-@dataclass(slots=True)
-class _Budget:
-    """How many elements may still be computed: a small file can ask for any number."""
-
-    elements: float
-
-    def take(self, elements: float) -> bool:
-        """True if so many are left, which then are no longer."""
-        if elements > self.elements:
-            return False
-        self.elements -= elements
-        return True
+        if control_count(model.graph) and folding.replace(flow):
+            model, before = prepared(model, path, claimed), -1
+        elif is_settled:
+            folding.read(flow)
+            if len(flow.types) == known:
+                break
+    return _frozen(model, path, claimed, flow.bodies)
 
 
 class _Folding:
     """One walk over the nodes of a model, which it changes."""
 
-    def __init__(self, model: Any, left: _Budget) -> None:
+    def __init__(self, model: Any, left: Budget) -> None:
         self._onnx = onnx_library()
         self._model = model
         self._left = left
@@ -79,22 +87,54 @@ class _Folding:
 
     def apply(self) -> None:
         graph = self._model.graph
-        kept = [node for node in _inlined(graph, self._truth) if not self._folds(node)]
+        kept = [node for node in graph.node if not self._folds(node)]
+        self._become(kept)
+
+    def replace(self, flow: Flow) -> bool:
+        """Replaces nodes that run graphs, where that is bounded; true if there were some."""
+        graph, known = self._model.graph, self._known()
+        names = Names(graph)
+        kept: list[Any] = []
+        is_changed = False
+        for node in graph.node:
+            made = flow.replacement(node, known, names) if is_control(node) else None
+            kept += [node] if made is None else made.nodes
+            if made is not None:
+                is_changed = True
+                self._constants |= {each.name: each for each in made.constants}
+        if is_changed:
+            self._become(kept)
+        return is_changed
+
+    def read(self, flow: Flow) -> None:
+        """Reads the graphs of nodes that stay."""
+        known = self._known()
+        for node in self._model.graph.node:
+            if is_control(node):
+                flow.read(self._model, node, known)
+
+    def _known(self) -> Known:
+        graph, helper = self._model.graph, self._onnx.helper
+        values = (*graph.value_info, *graph.output, *graph.input)
+        types = {each.name: each for each in values if _shape(each) is not None}
+        constants = self._constants.items()
+        types |= {name: helper.make_tensor_value_info(name, each.data_type, each.dims) for name, each in constants}
+        meanings = {node.output[0]: node for node in graph.node if node.output and node.output[0] in self._meanings}
+        return Known(types, self._array, self._constants.get, meanings)
+
+    def _become(self, kept: list[Any]) -> None:
+        """Gives the graph other nodes, and the constants that they take."""
+        graph = self._model.graph
         del graph.node[:]
         graph.node.extend(kept)
         used = {name for node in kept for name in node.input} | {output.name for output in graph.output}
-        used |= {name for node in kept for name in _captured(node)}
+        used |= {name for node in kept for inner in graphs_of(node) for name in taken(inner)}
         constants = [each for each in self._constants.values() if each.name in used]
         del graph.initializer[:]
         graph.initializer.extend(constants)
         inputs = [each for each in graph.input if each.name not in self._constants]
         del graph.input[:]
         graph.input.extend(inputs)
-
-    def _truth(self, name: str) -> bool | None:
-        """The value of a condition; None if it is not constant."""
-        array = self._array(name)
-        return None if array is None else bool(array.reshape(-1)[0])
 
     def _array(self, name: str) -> Array | None:
         if name not in self._arrays and name in self._constants:
@@ -208,34 +248,9 @@ def _shape(value: Any) -> tuple[int, ...] | None:
     return tuple(size.dim_value for size in sizes) if all(size.HasField("dim_value") for size in sizes) else None
 
 
-def _inlined(graph: Any, truth: Any) -> Iterator[Any]:
-    """Yields the nodes; of an If with a constant condition those of its branch."""
-    helper = onnx_library().helper
-    for node in graph.node:
-        chosen = truth(node.input[0]) if node.op_type == "If" and not node.domain else None
-        if chosen is None:
-            yield node
-            continue
-        branches = {each.name: each.g for each in node.attribute}
-        branch = branches["then_branch" if chosen else "else_branch"]
-        for tensor in branch.initializer:
-            yield helper.make_node("Constant", [], [tensor.name], value=tensor)
-        yield from branch.node
-        for inner, outer in zip(branch.output, node.output, strict=True):
-            yield helper.make_node("Identity", [inner.name], [outer])
-
-
-def _captured(node: Any) -> Iterator[str]:
-    """Yields the names that graphs within a node may take from outside."""
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            for inner in graph.node:
-                yield from inner.input
-                yield from _captured(inner)
-            yield from (output.name for output in graph.output)
-
-
-def _frozen(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> OnnxGraph:
+def _frozen(
+    model: Any, path: str, claimed: frozenset[tuple[str, str]], bodies: Mapping[tuple[str, ...], Bodies]
+) -> OnnxGraph:
     values: dict[str, Value] = {}
     for each in (*model.graph.input, *model.graph.value_info, *model.graph.output):
         shape = _shape(each)
@@ -245,7 +260,7 @@ def _frozen(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> OnnxG
         data = array_of(tensor)
         kind = type_name(tensor.data_type)
         values[tensor.name] = Value(tensor.name, tuple(data.shape), kind, data, is_constant=True)
-    nodes = tuple(_node(node) for node in model.graph.node)
+    nodes = tuple(_node(node, bodies) for node in model.graph.node)
     unknown = [(node, name) for node in nodes for name in node.outputs if name and name not in values]
     for node in nodes:
         if node.op == "DequantizeLinear" and all(
@@ -266,9 +281,12 @@ def _frozen(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> OnnxG
     return graph
 
 
-def _node(node: Any) -> Node:
+def _node(node: Any, bodies: Mapping[tuple[str, ...], Bodies]) -> Node:
     onnx = onnx_library()
     attributes: dict[str, Any] = {}
+    if (inner := bodies.get(tuple(node.output))) is not None:
+        inputs = (*node.input, *("",) * (2 - len(node.input))) if node.op_type == "Loop" else tuple(node.input)
+        return Node(node.op_type, "", (*inputs, *inner.captures), tuple(node.output), inner.attributes(), node.name)
     for each in node.attribute:
         value = onnx.helper.get_attribute_value(each)
         attributes[each.name] = array_of(value) if isinstance(value, onnx.TensorProto) else value

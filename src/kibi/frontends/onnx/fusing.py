@@ -40,7 +40,14 @@ def fused(graph: OnnxGraph) -> OnnxGraph:
     graph = _without_copies(graph)
     for rule in (_padding, _scaling, _bias, _swish, _activation, _saturation):
         graph = _joined(graph, rule)
-    return _with_hard_swishes(graph)
+    graph = _with_hard_swishes(graph)
+    return graph.with_nodes(tuple(_with_fused_graphs(node) for node in graph.nodes))
+
+
+def _with_fused_graphs(node: Node) -> Node:
+    """A node whose own graphs have fewer nodes, too."""
+    graphs = {name: fused(each) for name, each in node.attributes.items() if isinstance(each, OnnxGraph)}
+    return replace(node, attributes={**node.attributes, **graphs}) if graphs else node
 
 
 def limits(graph: OnnxGraph, node: Node) -> tuple[float, float] | None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from kibi.errors import ModelError, Problem
+from kibi.frontends.onnx.bodies import depth, operators
 from kibi.frontends.onnx.external import with_external_data
 from kibi.frontends.onnx.library import onnx_library
 from kibi.frontends.onnx.rewriting import HIDDEN, SAME_SHAPE, rewritten
@@ -15,6 +17,9 @@ _AGAIN = "Export the model again, or download it again"
 _OWN = ("", "ai.onnx")
 _CONSTANTS_ALONE = 4
 _MOST_NODES = 1_000_000
+_MOST_LEVELS = 8
+_SCAN_WITHOUT_BATCHES = 9
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def loaded(data: bytes, path: str, shapes: Mapping[str, Sequence[int]], claimed: frozenset[tuple[str, str]]) -> Any:
@@ -47,11 +52,24 @@ def loaded(data: bytes, path: str, shapes: Mapping[str, Sequence[int]], claimed:
         raise ModelError(path, problems)
     # Before this version constants had to be inputs, too, and the library takes no others for constants.
     model.ir_version = max(model.ir_version, _CONSTANTS_ALONE)
+    if (levels := depth(model.graph)) > _MOST_LEVELS:
+        what = f"graphs are within one another {levels} levels deep; at most {_MOST_LEVELS} are possible"
+        raise ModelError(path, [Problem(what, "Export a simpler model")])
+    return prepared(model, path, claimed)
+
+
+def prepared(model: Any, path: str, claimed: frozenset[tuple[str, str]]) -> Any:
+    """The model with other nodes in place of those that hold scales, and of functions; arguments and errors as for `loaded`."""
     return _expanded(rewritten(model), path, claimed)
 
 
-def inferred(model: Any, path: str) -> Any:
+def inferred(model: Any, path: str, known: Mapping[str, Any] = _NOTHING) -> Any:
     """The model with the shapes and types of all values that can be known.
+
+    Args:
+        model: the `ModelProto`.
+        path: of its file, for errors.
+        known: `ValueInfoProto`s by name, of what the library does not know.
 
     Raises:
         ModelError: shapes or types contradict each other.
@@ -61,6 +79,10 @@ def inferred(model: Any, path: str) -> Any:
     for output in model.graph.output:
         if output.type.HasField("tensor_type"):
             output.type.tensor_type.ClearField("shape")
+        if output.name in known:
+            output.CopyFrom(known[output.name])
+    outputs = {output.name for output in model.graph.output}
+    model.graph.value_info.extend(each for name, each in known.items() if name not in outputs)
     try:
         result = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
         while added := _same_shapes(result.graph):
@@ -123,6 +145,9 @@ def _modern(onnx: Any, model: Any, path: str) -> Any:
     version = opset(model)
     if version >= OLDEST_OPSET:
         return model
+    if version < _SCAN_WITHOUT_BATCHES and "Scan" in operators(model.graph):
+        what = f"Scan of opset {version}, whose sequences have an axis for the batch, is not supported"
+        raise ModelError(path, [Problem(what, f"Export the model for opset {_SCAN_WITHOUT_BATCHES} or newer")])
     try:
         return onnx.version_converter.convert_version(model, OLDEST_OPSET)
     except (RuntimeError, onnx.version_converter.ConvertError, ValueError) as error:

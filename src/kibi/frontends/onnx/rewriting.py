@@ -28,7 +28,7 @@ def rewritten(model: Any) -> Any:
     del result.graph.node[:]
     result.graph.node.extend(nodes)
     result.graph.initializer.extend(rewriter.constants)
-    if any(node.domain == HIDDEN for node in nodes):
+    if any(node.domain == HIDDEN for node in nodes) and HIDDEN not in {each.domain for each in model.opset_import}:
         result.opset_import.append(onnx_library().helper.make_opsetid(HIDDEN, 1))
     return result
 

@@ -9,6 +9,7 @@ from kibi.dtypes import DType
 from kibi.frontends.onnx.draft import Tensor
 from kibi.frontends.onnx.emitter import Emitter, plain_order
 from kibi.frontends.onnx.graph import Node, Numbers
+from kibi.frontends.onnx.lowering.elementwise import combined
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.lowering.moving import constant_of, gathered, normal, ranged
 from kibi.frontends.onnx.problems import Unsupported
@@ -20,7 +21,16 @@ def _indices(e: Emitter, name: str, size: int) -> Tensor:
     if data is not None:
         return e.constant(np.where(data < 0, data + size, data).astype(np.int32))
     tensor = e.tensor(name)
-    return e.like("FLOOR_MOD", [tensor, e.constant(np.array(size, np.int32))])
+    if name in e.naturals:
+        return tensor
+    return _from_start(e, tensor, np.array(size, np.int32))
+
+
+def _from_start(e: Emitter, tensor: Tensor, sizes: Numbers) -> Tensor:
+    """Indices s32, of which those below 0 count from the end of axes of these sizes; TFLM has no remainder of integers."""
+    is_below = e.add("LESS", [tensor, e.constant(np.array(0, np.int32))], tensor.shape, DType.BOOL)
+    ends = e.add("CAST", [is_below], tensor.shape, DType.S32)
+    return combined(e, "ADD", [tensor, combined(e, "MUL", [ends, e.constant(sizes)])])
 
 
 def _gather(e: Emitter, node: Node) -> None:
@@ -71,7 +81,7 @@ def _gather_nd(e: Emitter, node: Node) -> None:
         places = e.constant(np.where(data < 0, data + sizes, data).astype(np.int32))
     else:
         given = e.tensor(node.inputs[1])
-        places = e.like("FLOOR_MOD", [given, e.constant(sizes)])
+        places = _from_start(e, given, sizes)
     if x.dtype not in (DType.S8, DType.F32):
         raise Unsupported(f"elements of {x.dtype} are not supported", "Use float32 or int8")
     result = node.outputs[0]
@@ -185,10 +195,15 @@ def _reversed_row(e: Emitter, x: Tensor, batch: int, time: int, number: int, len
 _ELEMENTS = "Elements are float32 or int8."
 GATHERING: Mapping[str, Lowering] = {
     "CumSum": Lowering(_cumulative, ("CUMSUM",), False, "Elements are float32; the axis is constant."),
-    "Gather": Lowering(_gather, ("GATHER", "SLICE", "STRIDED_SLICE", "REVERSE_V2", "FLOOR_MOD"), True, _ELEMENTS),
-    "GatherElements": Lowering(_gather_elements, ("GATHER", "MUL", "ADD", "FLOOR_MOD"), True, _ELEMENTS),
+    "Gather": Lowering(
+        _gather, ("GATHER", "SLICE", "STRIDED_SLICE", "REVERSE_V2", "LESS", "CAST", "MUL", "ADD"), True, _ELEMENTS
+    ),
+    "GatherElements": Lowering(_gather_elements, ("GATHER", "MUL", "ADD", "LESS", "CAST"), True, _ELEMENTS),
     "GatherND": Lowering(
-        _gather_nd, ("GATHER_ND", "FLOOR_MOD"), True, "Elements are float32 or int8; without batch axes."
+        _gather_nd,
+        ("GATHER_ND", "LESS", "CAST", "MUL", "ADD"),
+        True,
+        "Elements are float32 or int8; without batch axes.",
     ),
     "OneHot": Lowering(
         _one_hot, ("ADD", "EQUAL", "LOGICAL_OR", "SELECT_V2", "CAST", "MUL"), False, "Depth and values are constants."

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kibi.frontends.onnx.lowering.control import CONTROL
 from kibi.frontends.onnx.lowering.elementwise import ELEMENTWISE
 from kibi.frontends.onnx.lowering.entry import Lowering
 from kibi.frontends.onnx.lowering.functions import FUNCTIONS
@@ -18,6 +19,7 @@ from kibi.frontends.onnx.lowering.windows import WINDOWS
 LOWERINGS: Mapping[str, Lowering] = dict(
     sorted(
         {
+            **CONTROL,
             **ELEMENTWISE,
             **FUNCTIONS,
             **GATHERING,
