@@ -46,7 +46,7 @@ def load(
             first graph, which TFLM runs.
         decompress: True to decode all compressed weights ahead of time: more flash, and the fastest kernels. False: weights with
             codebooks stay as they are where kernels can decode them and that saves flash.
-        shapes: of inputs, by name and in its own order of axes, where an ONNX model leaves sizes open. The graph then has no
+        shapes: of inputs, by name and in its own order of axes, where a model leaves sizes open. The graph then has no
             `path`: whoever compares it with TFLM converts the model first.
 
     Returns:

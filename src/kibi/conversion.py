@@ -28,7 +28,7 @@ def convert(
     Args:
         model: the file, as for `kibi.load`.
         path: where to write; None: nowhere.
-        shapes: of inputs, by name and in its own order of axes, where an ONNX model leaves sizes open.
+        shapes: of inputs, by name and in its own order of axes, where a model leaves sizes open.
 
     Returns:
         The contents of the file as `data`, how many constants changed their form, and `notes` of what else changed.

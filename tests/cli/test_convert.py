@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.cli.conftest import Kibi
 from tests.frontends.tflite.test_normal_form import float16_model
 
@@ -24,3 +26,21 @@ def test_convert_of_what_is_no_model_writes_nothing(kibi: Kibi, tmp_path: Path) 
     done = kibi("convert", tmp_path / "m.h", "-o", tmp_path / "n.tflite")
     assert done.code == 3
     assert not (tmp_path / "n.tflite").exists()
+
+
+def test_convert_fixes_the_open_shape_of_a_tflite_file(kibi: Kibi, tmp_path: Path) -> None:
+    """And says how many shapes follow."""
+    builder = ModelBuilder()
+    x = builder.tensor([1, 1, 4], DType.F32, name="x", shape_signature=[1, -1, 4])
+    y = builder.tensor([1, 1, 4], DType.F32, name="y", shape_signature=[1, -1, 4])
+    builder.operator("RELU", [x], [y])
+    path, made = tmp_path / "open.tflite", tmp_path / "fixed.tflite"
+    path.write_bytes(builder.finish([y], [x]))
+    done = kibi("convert", path, "-o", made)
+    assert done.code == 3
+    assert "The size of its axis 1 is unknown" in done.err
+    assert "--shape x=1,1,4" in done.err
+    done = kibi("convert", path, "-o", made, "--shape", "x=1,16,4", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.record["notes"] == ["shapes that follow from those that were given: 1"]
+    assert kibi("plan", made, "--json").code == 0

@@ -130,6 +130,14 @@ FRONTENDS = (
         (_TESTS + "test_offline_plan.py", "tests/planner/test_offline_plan.py"),
     ),
     Mutation(
+        "importer.new-shape-is-that-of-the-file",
+        _TFLITE + "given_shapes.py",
+        'if node.op.name == "RESHAPE":',
+        "if False:",
+        "A RESHAPE keeps the shape that it had before the input got another one.",
+        (_TESTS + "test_given_shapes.py", "-k", "exporter_with_these_shapes"),
+    ),
+    Mutation(
         "onnx.scan-takes-the-first-part-first",
         _ONNX + "bodies.py",
         "place = backwards if is_backwards else iteration",

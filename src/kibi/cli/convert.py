@@ -29,7 +29,7 @@ def convert(
         typer.Option(
             "--shape",
             metavar="INPUT=N,N,…",
-            help="The shape of an input of an ONNX model that leaves sizes open, in its order of axes.",
+            help="The shape of an input whose sizes the model leaves open, in its own order of axes.",
             show_default=False,
         ),
     ] = None,

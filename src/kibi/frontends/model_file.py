@@ -3,9 +3,10 @@
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from kibi.errors import ModelError, Problem
+from kibi.errors import ModelError
 from kibi.frontends.containers import ContainerError, arrays, chosen, members
 from kibi.frontends.exporters import exported, exporter_of, is_saved_model
 from kibi.frontends.formats import Kind, describe, kind_of
@@ -30,11 +31,11 @@ def read_model_file(path: str | os.PathLike[str], shapes: Mapping[str, Sequence[
             models, the name of one follows after a slash: `models.zip/folder/model.tflite`, `models.h/array`. A Keras model or
             the folder of a SavedModel, where TensorFlow is installed; a program of torch.export, where PyTorch is; an ONNX model,
             where the library `onnx` is.
-        shapes: of inputs by name, where an ONNX model leaves sizes open, in its order of axes.
+        shapes: of inputs by name, where a model leaves sizes open, in its own order of axes.
 
     Raises:
-        ModelError: the file cannot be read, is of no kind that Kibi reads, or has no model, or several; or shapes are given for
-            a model that is no ONNX model.
+        ModelError: the file cannot be read, is of no kind that Kibi reads, or has no model, or several; or the model cannot have
+            the shapes that are given.
         ToolchainError: the framework or library that converts it is not installed.
     """
     place, name = divided(path)
@@ -44,13 +45,19 @@ def read_model_file(path: str | os.PathLike[str], shapes: Mapping[str, Sequence[
         data = exported(exporter, place)
     if kind_of(data, os.fspath(place)) is Kind.ONNX and not name:
         return _of_onnx(data, os.fspath(place), shapes or {})
-    if shapes:
-        what = "shapes of inputs are given, and it is no ONNX model"
-        raise ModelError(os.fspath(path), [Problem(what, "Leave them out; other formats hold the shapes themselves")])
     try:
-        return normal_form(_inside(data, name, os.fspath(place)))
+        found = normal_form(_inside(data, name, os.fspath(place)))
     except ContainerError as error:
         raise ModelError(os.fspath(path), [error.problem]) from error
+    return _with_shapes(found, shapes, os.fspath(path)) if shapes else found
+
+
+def _with_shapes(found: NormalForm, shapes: Mapping[str, Sequence[int]], path: str) -> NormalForm:
+    from kibi.frontends.tflite.given_shapes import with_shapes  # noqa: PLC0415 - few models need it
+
+    data, count = with_shapes(found.data, shapes, path)
+    notes = (f"shapes that follow from those that were given: {count:,}",) if count else ()
+    return replace(found, data=data, notes=(*found.notes, *notes))
 
 
 def _of_onnx(data: bytes, path: str, shapes: Mapping[str, Sequence[int]]) -> NormalForm:

@@ -128,7 +128,27 @@ def _edges(graph: Graph, node: Node, made: set[int]) -> Iterator[Problem]:
             yield Problem(what, operator=node.source, tensor=graph.tensors[index].name)
 
 
+def types_made(graph: Graph, node: Node) -> tuple[tuple[tuple[int, ...], DType], ...]:
+    """Returns the shape and type of each output of a node by the operator's rule, whatever the graph says of them.
+
+    Raises:
+        ModelError: the node breaks a rule of the operator.
+    """
+    if problems := tuple(_arity_problems(graph, node)):
+        raise ModelError(graph.source, problems)
+    view = NodeView.of(graph, node)
+    try:
+        return _checked(view)
+    except OperatorError as error:
+        raise ModelError(graph.source, [_problem(view, error)]) from error
+
+
 def _node(graph: Graph, node: Node) -> Iterator[Problem]:
+    problems = tuple(_arity_problems(graph, node))
+    yield from problems or _types(NodeView.of(graph, node))
+
+
+def _arity_problems(graph: Graph, node: Node) -> Iterator[Problem]:
     required = sum(not name.endswith("?") for name in node.op.inputs)
     made = sum(not name.endswith("?") for name in node.op.outputs)
     takes, gives = (required, len(node.op.inputs)), (made, len(node.op.outputs))
@@ -142,20 +162,15 @@ def _node(graph: Graph, node: Node) -> Iterator[Problem]:
     missing = [name for name in node.op.inputs if not name.endswith("?") and view.find(name) is None]
     if missing:
         yield Problem(f"{node.op.name} needs its input {', '.join(missing)}", operator=node.source)
-        return
-    yield from _types(view)
 
 
 def _types(view: NodeView) -> Iterator[Problem]:
     """Sizes first: nothing is made for an output before its declared shape is the one that the inputs give."""
     node = view.node
     try:
-        check_attributes(view.op)
-        _check_operands(view)
-        inferred = _inferred(view)
+        inferred = _checked(view)
     except OperatorError as error:
-        operand = None if error.operand is None else view.find(error.operand)
-        yield Problem(f"{node.op.name}: {error.what}", error.remedy, node.source, operand.name if operand else None)
+        yield _problem(view, error)
         return
     if len(inferred) != len(view.outputs):
         what = f"{node.op.name}: it has {len(view.outputs)} outputs, but gives {len(inferred)}"
@@ -168,6 +183,18 @@ def _types(view: NodeView) -> Iterator[Problem]:
         if output.type.dtype is not dtype:
             what = f"{node.op.name}: {name} has type {output.type.dtype}, its inputs give {dtype}"
             yield Problem(what, "", node.source, output.name)
+
+
+def _checked(view: NodeView) -> tuple[tuple[tuple[int, ...], DType], ...]:
+    check_attributes(view.op)
+    _check_operands(view)
+    return _inferred(view)
+
+
+def _problem(view: NodeView, error: OperatorError) -> Problem:
+    operand = None if error.operand is None else view.find(error.operand)
+    name, source = view.op.name, view.node.source
+    return Problem(f"{name}: {error.what}", error.remedy, source, operand.name if operand else None)
 
 
 def _inferred(view: NodeView) -> tuple[tuple[tuple[int, ...], DType], ...]:

@@ -10,7 +10,6 @@ import pytest
 from onnx import TensorProto, external_data_helper, helper
 
 import kibi
-from kibi import demo
 from kibi.errors import KibiError, ModelError
 from kibi.frontends.onnx import folding
 from tests.support.amount import amount
@@ -187,12 +186,6 @@ def test_shapes_that_do_not_fit_the_file_are_refused(
     path = _saved(_relu("batch", 4), tmp_path)
     with pytest.raises(ModelError, match=said):
         kibi.load(path, shapes=shapes)
-
-
-def test_shapes_for_a_file_of_another_format_are_refused() -> None:
-    """A `.tflite` file holds its shapes itself."""
-    with pytest.raises(ModelError, match="no ONNX model"):
-        kibi.load(demo.model_path(), shapes={"x": (1, 4)})
 
 
 def test_shape_that_depends_on_data_names_the_operator(tmp_path: Path) -> None:

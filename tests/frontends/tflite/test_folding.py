@@ -97,7 +97,7 @@ def test_folding_reads_a_bounded_number_of_elements_and_leaves_the_rest(monkeypa
     data = b.finish([x])
     whole = parse_tflite(data, "parts.tflite")
     assert len(whole.nodes) == 6
-    monkeypatch.setattr(folding, "_MOST_READ", 3500)
+    monkeypatch.setattr(folding, "MOST_READ", 3500)
     bounded = parse_tflite(data, "parts.tflite")
     assert len(bounded.nodes) == 9
     inputs = [np.array([7], np.int32)]

@@ -14,7 +14,7 @@ from kibi.ir import Graph, Node, NodeView, Tensor, evaluation, verify
 
 _DTYPES = (DType.S32, DType.S64)
 _MOST_ELEMENTS = 64
-_MOST_READ = 1 << 24
+MOST_READ = 1 << 24
 """Elements of constants that folding reads in all: many operators may read one large constant."""
 
 
@@ -36,13 +36,11 @@ def fold(
         The tensors, some of them constants now, and the nodes that are left.
     """
     known, left = dict(tensors), []
-    to_read = _MOST_READ
+    to_read = MOST_READ
     for node in nodes:
         data = None
-        if set(node.outputs).isdisjoint(outputs) and _is_known(known, node):
-            to_read -= sum(
-                known[index].type.elements for index in node.inputs if index is not None and known[index].is_constant
-            )
+        if set(node.outputs).isdisjoint(outputs) and is_known(known, node):
+            to_read -= constant_elements(known, node)
             data = evaluated(source, known, node) if to_read >= 0 else None
         if data is None:
             left.append(node)
@@ -51,7 +49,13 @@ def fold(
     return known, left
 
 
-def _is_known(tensors: Mapping[int, Tensor], node: Node) -> bool:
+def constant_elements(tensors: Mapping[int, Tensor], node: Node) -> int:
+    """Returns how many elements the constants have that a node reads."""
+    inputs = [tensors[index] for index in node.inputs if index is not None]
+    return sum(tensor.type.elements for tensor in inputs if tensor.is_constant)
+
+
+def is_known(tensors: Mapping[int, Tensor], node: Node) -> bool:
     """True if the output of a node follows from constants, and is small."""
     inputs = [tensors[index] for index in node.inputs if index is not None]
     if len(node.outputs) != 1 or not inputs:
@@ -79,7 +83,15 @@ def evaluated(source: str, tensors: Mapping[int, Tensor], node: Node) -> Array |
 
 
 def _site(source: str, tensors: Mapping[int, Tensor], node: Node) -> NodeView | None:
-    """Returns the node as its own graph; None if it breaks a rule."""
+    """Returns the node in its own graph; None if it breaks a rule."""
+    try:
+        return verify(graph_of(source, tensors, node)).views[0]
+    except ModelError:
+        return None
+
+
+def graph_of(source: str, tensors: Mapping[int, Tensor], node: Node) -> Graph:
+    """Returns a graph of one node, which is not verified."""
     places = {
         index: place for place, index in enumerate(dict.fromkeys((*filter(_is_there, node.inputs), *node.outputs)))
     }
@@ -87,12 +99,7 @@ def _site(source: str, tensors: Mapping[int, Tensor], node: Node) -> NodeView | 
     inputs = tuple(None if index is None else places[index] for index in node.inputs)
     outputs = tuple(places[index] for index in node.outputs)
     free = tuple(dict.fromkeys(place for place in inputs if place is not None and not alone[place].is_constant))
-    try:
-        return verify(
-            Graph("node", source, alone, (replace(node, inputs=inputs, outputs=outputs),), free, outputs)
-        ).views[0]
-    except ModelError:
-        return None
+    return Graph("node", source, alone, (replace(node, inputs=inputs, outputs=outputs),), free, outputs)
 
 
 def _is_there(index: int | None) -> bool:

@@ -49,10 +49,30 @@ def import_model(data: bytes, source: str, signature: str | None = None) -> Grap
     except (CorruptError, OverlapError) as error:
         raise ModelError(source, [corrupt(error)]) from error
     except _TooDeepError as error:
-        what = f"IF and WHILE are nested more than {_MOST_LEVELS - 1} deep, which is not supported"
-        raise ModelError(
-            source, [Problem(what, "Export the model with control flow that is nested less deep")]
-        ) from error
+        raise ModelError(source, [_too_deep()]) from error
+
+
+def read_parts(data: bytes, source: str) -> tuple[dict[int, Tensor], list[Node]]:
+    """Returns the tensors by index, and the nodes in order, of a file's first graph, whose shapes may contradict each other.
+
+    Raises:
+        ModelError: with all other problems of tensors and operators.
+    """
+    try:
+        reader = ModelReader(data)
+        parts = _Parts.of(reader, _Subgraphs(reader, source))
+    except (CorruptError, OverlapError) as error:
+        raise ModelError(source, [corrupt(error)]) from error
+    except _TooDeepError as error:
+        raise ModelError(source, [_too_deep()]) from error
+    if parts.problems:
+        raise ModelError(source, parts.problems)
+    return parts.tensors, [node for node in parts.nodes if isinstance(node, Node)]
+
+
+def _too_deep() -> Problem:
+    what = f"IF and WHILE are nested more than {_MOST_LEVELS - 1} deep, which is not supported"
+    return Problem(what, "Export the model with control flow that is nested less deep")
 
 
 class _TooDeepError(Exception):

@@ -50,6 +50,7 @@ class TensorSlot(IntEnum):
     BUFFER = 8
     NAME = 10
     IS_VARIABLE = 14
+    SHAPE_SIGNATURE = 18
 
 
 class OperatorSlot(IntEnum):

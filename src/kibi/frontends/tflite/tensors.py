@@ -1,5 +1,6 @@
 """Tensors: from records of the file to Kibi's own, with every rule that holds for a tensor by itself."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from math import isfinite, prod
 
@@ -125,12 +126,25 @@ def _shape_problems(record: TensorRecord, *, is_input: bool) -> Iterator[tuple[s
         return
     is_dynamic = is_input and -1 in signature[1:]
     if is_dynamic or -1 in shape:
-        what = f"its shape is dynamic: {_brief(signature if is_dynamic else shape)}, where -1 is unknown until the model runs"
-        yield what, "Fix the input shape when the model is exported, for instance to a batch of 1"
+        yield _dynamic(record, signature if is_dynamic else shape, is_input=is_input)
     elif any(size < 0 for size in shape):
         yield f"its shape {_brief(shape)} has a negative size", _EXPORT_AGAIN
     elif 0 in shape:
         yield f"its shape {_brief(shape)} has no elements", "Export the model without empty tensors"
+
+
+def _dynamic(record: TensorRecord, shape: tuple[int, ...], *, is_input: bool) -> tuple[str, str]:
+    """What is wrong with a shape that has open sizes, and what to do."""
+    axes = [str(axis) for axis, size in enumerate(shape) if size == -1]
+    several = (
+        f"sizes of its axes {', '.join(axes[:-1])} and {axes[-1]} are" if axes[1:] else f"size of its axis {axes[0]} is"
+    )
+    what = f"its shape is dynamic: {_brief(shape)}. The {several} unknown until the model runs"
+    if not is_input:
+        return what, "Fix the shapes of inputs: kibi convert MODEL -o FILE --shape INPUT=N,N,…"
+    sizes = ",".join(str(max(size, 1)) for size in record.shape)
+    option = shlex.quote(f"{record.name}={sizes}")
+    return what, f"Say how large it is to be, for instance: kibi convert MODEL -o FILE --shape {option}"
 
 
 def _quantization_problems(
