@@ -5,40 +5,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from kibi import ir
 from kibi.dtypes import Array, DType
 from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 
 
 @dataclass(frozen=True, slots=True)
-class Quantization:
-    """What the stored integers mean: `(integer - zero_point) * scale`.
+class Quantization(ir.Quantization):
+    """What stored integers mean, and their type.
 
     Attributes:
-        dtype: the type in which they are stored: s8, s16 or s32.
-        scales: one, or one for each channel.
-        zero_points: as many.
-        axis: of the channels.
+        dtype: the type in which they are stored: s8, s16, s32 or s64.
     """
 
-    dtype: DType
-    scales: tuple[float, ...]
-    zero_points: tuple[int, ...]
-    axis: int = 0
-
-    @property
-    def scale(self) -> float:
-        """The scale of what has one."""
-        return self.scales[0]
-
-    @property
-    def zero_point(self) -> int:
-        """The zero point of what has one."""
-        return self.zero_points[0]
-
-    @property
-    def is_per_channel(self) -> bool:
-        """True if channels have scales of their own."""
-        return len(self.scales) > 1
+    dtype: DType = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -149,7 +149,7 @@ class Emitter:
         """The type in which a value's elements are stored where they have no scale.
 
         Raises:
-            Unsupported: there is none.
+            Unsupported: `.tflite` files, or Kibi, have no such type.
         """
         kind = self.graph.values[name].kind
         if kind not in ELEMENTS:

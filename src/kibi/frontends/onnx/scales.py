@@ -48,7 +48,8 @@ def quantization(kind: str, scale: Array, zero_point: Array | None, axis: int) -
     zeros = (
         np.zeros(len(scales), np.int64) if zero_point is None else np.asarray(zero_point).astype(np.int64).reshape(-1)
     )
-    return Quantization(dtype, scales, tuple(int(each) - shift for each in zeros), axis if len(scales) > 1 else 0)
+    moved = tuple(int(each) - shift for each in zeros)
+    return Quantization(scales, moved, axis if len(scales) > 1 else 0, dtype=dtype)
 
 
 def stored_integers(kind: str, data: Array) -> Array:

@@ -20,7 +20,7 @@ class Layer:
     Attributes:
         input: as it is stored.
         filter: a constant; its channels' scales are along the axis that the operator asks for.
-        bias: a constant `[O]`; None if there is none.
+        bias: a constant `[O]`; None: the operator has no bias.
         dtype: of the output.
         quantization: of the output.
     """
@@ -40,7 +40,7 @@ def layer(e: Emitter, node: Node, source: Tensor, weights: Tensor, bias: Array |
         node: the node; its first output is the layer's.
         source: the input.
         weights: a constant in the operator's layout.
-        bias: the real numbers `[O]`; None if there is none.
+        bias: the real numbers `[O]`; None: the node has no bias.
         axis: of the weights' output channels.
     """
     goal = target(e, node.outputs[0])
@@ -76,7 +76,7 @@ def _integers(
     if np.abs(sums).max(initial=0) > _MOST_BIAS:
         return "its bias in the scale of its sums takes more than 32 bits"
     kind = DType.S64 if goal.dtype is DType.S16 else DType.S32
-    meant = Quantization(kind, tuple(float(each) for each in scales), (0,) * len(scales))
+    meant = Quantization(tuple(float(each) for each in scales), (0,) * len(scales), dtype=kind)
     return Layer(source, symmetric, e.constant(sums.astype(kind.numpy), meant), goal.dtype, goal)
 
 
@@ -104,7 +104,8 @@ def _symmetric(e: Emitter, node: Node, weights: Tensor, channels: int) -> Tensor
     scales = np.asarray(meant.scales, np.float32) * factors.astype(np.float32)
     rounded = np.clip(np.rint(moved / factors.reshape(along)), low, high).astype(np.int8)
     count = len(factors)
-    wider = Quantization(DType.S8, tuple(float(each) for each in np.broadcast_to(scales, (count,))), (0,) * count, axis)
+    numbers = tuple(float(each) for each in np.broadcast_to(scales, (count,)))
+    wider = Quantization(numbers, (0,) * count, axis, dtype=DType.S8)
     return e.constant(rounded, replace(wider, axis=axis if count > 1 else 0))
 
 

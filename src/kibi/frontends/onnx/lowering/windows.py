@@ -302,11 +302,25 @@ def _give_pool(
         padding = ""
     if not padding or (padding == "VALID" and any(_missing(g, x.shape[1:3], outputs))):
         x, padding = padded(e, x, g.before, _missing(g, x.shape[1:3], outputs), value), "VALID"
-    shape = (x.shape[0], *outputs, x.shape[3])
-    tensor = e.add(
+    tensor = _pooled(e, operator, x, g, outputs, padding, node.activation)
+    give_spatial(e, node.outputs[0], tensor)
+    return tensor
+
+
+def _pooled(
+    e: Emitter,
+    operator: str,
+    x: Tensor,
+    g: Geometry,
+    outputs: tuple[int, int],
+    padding: str = "VALID",
+    activation: str = "NONE",
+) -> Tensor:
+    """Emits a pool whose padding has a name in the schema."""
+    return e.add(
         operator,
         [x],
-        shape,
+        (x.shape[0], *outputs, x.shape[3]),
         x.dtype,
         x.quantization,
         padding=padding,
@@ -314,10 +328,8 @@ def _give_pool(
         stride_w=g.stride[1],
         filter_height=g.kernel[0],
         filter_width=g.kernel[1],
-        fused_activation_function=node.activation,
+        fused_activation_function=activation,
     )
-    give_spatial(e, node.outputs[0], tensor)
-    return tensor
 
 
 def _average_pool(e: Emitter, node: Node) -> None:
@@ -336,17 +348,7 @@ def _average_pool(e: Emitter, node: Node) -> None:
     after = _missing(g, x.shape[1:3], outputs)
     counts = _counts(g, x.shape[1:3], outputs, after, is_padding_counted=bool(node.integer("count_include_pad", 0)))
     summed = padded(e, e.dequantized(x), g.before, after)
-    tensor = e.add(
-        "AVERAGE_POOL_2D",
-        [summed],
-        (x.shape[0], *outputs, x.shape[3]),
-        DType.F32,
-        padding="VALID",
-        stride_h=g.stride[0],
-        stride_w=g.stride[1],
-        filter_height=g.kernel[0],
-        filter_width=g.kernel[1],
-    )
+    tensor = _pooled(e, "AVERAGE_POOL_2D", summed, g, outputs)
     factors = (g.kernel[0] * g.kernel[1] / counts).astype(np.float32).reshape(1, *outputs, 1)
     if (factors != 1).any() or node.activation != "NONE":
         tensor = e.like("MUL", [tensor, e.constant(factors)], fused_activation_function=node.activation)
@@ -358,7 +360,7 @@ def _summed(e: Emitter, node: Node, x: Tensor, g: Geometry, outputs: tuple[int, 
     channels = x.shape[3]
     count = g.kernel[0] * g.kernel[1]
     ones = np.ones((1, *g.kernel, channels), np.int8)
-    weights = e.constant(ones, Quantization(DType.S8, (float(np.float32(1 / count)),), (0,)))
+    weights = e.constant(ones, Quantization((float(np.float32(1 / count)),), (0,), dtype=DType.S8))
     padding = g.padding(x.shape[1:3], outputs)
     return e.add(
         "DEPTHWISE_CONV_2D",
@@ -413,17 +415,7 @@ def _lp_pool(e: Emitter, node: Node) -> None:
     g, x, outputs = _pool(e, node)
     x = padded(e, e.dequantized(x), g.before, _missing(g, x.shape[1:3], outputs))
     raised = x if power == 2 else Real(e, x).magnitude_power(power).tensor
-    pooled = e.add(
-        "L2_POOL_2D" if power == 2 else "AVERAGE_POOL_2D",
-        [raised],
-        (x.shape[0], *outputs, x.shape[3]),
-        DType.F32,
-        padding="VALID",
-        stride_h=g.stride[0],
-        stride_w=g.stride[1],
-        filter_height=g.kernel[0],
-        filter_width=g.kernel[1],
-    )
+    pooled = _pooled(e, "L2_POOL_2D" if power == 2 else "AVERAGE_POOL_2D", raised, g, outputs)
     count = g.kernel[0] * g.kernel[1]  # the mean becomes the sum
     result = Real(e, pooled) * float(np.sqrt(count)) if power == 2 else (Real(e, pooled) * count).root(power)
     give_spatial(e, node.outputs[0], result.tensor)
