@@ -11,9 +11,11 @@ from kibi.dtypes import Array, DType
 from kibi.errors import InputError, ModelError
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
+from kibi.passes import simplify
 from kibi.quantization.network import Network
 from kibi.quantization.noise import answer_noise, answers_of, layer_noise
 from kibi.quantization.quantizing import Model, Wishes, quantize_network
+from kibi.quantization.running import GraphRunner
 
 Rows = list[tuple[Array, ...]]
 
@@ -48,8 +50,6 @@ def network_of(data: bytes) -> Network:
 
 def scores_of(model: Model, rows: Sequence[Sequence[Array]]) -> list[Array]:
     """The first output of a quantized model."""
-    from kibi.quantization.running import GraphRunner  # noqa: PLC0415 - one place
-
     runner = GraphRunner(model.graph, model.graph.outputs)
     return [runner.run(model.inputs_of(inputs))[0] for inputs in rows]
 
@@ -248,3 +248,18 @@ def test_number_of_a_class_is_judged_by_the_scores_that_it_is_made_of() -> None:
     assert [network.records[index].name for index in answers_of(network)] == ["scores"]
     rows: Rows = [(np.random.default_rng(seed).normal(size=(1, 8)).astype(np.float32),) for seed in range(9)]
     assert 25 < answer_noise(quantize_network(network, rows, Wishes()), rows).decibels < 100
+
+
+def test_constant_channels_go_beside_operators_of_other_types() -> None:
+    """A channel that is always 0 leaves the int8 layers, while float32 and int16 layers with weights stay what they are."""
+    net = Net([Layer("conv", 4, 3, 2, "RELU"), *(Layer("conv", 4, 1, 1, "RELU") for _ in range(3))], (12, 12, 1))
+    net.train(patterns(64, 1)[0], np.zeros((64, 6, 6, 4)), epochs=1)
+    net.layers[0].bias[2] = -1000.0
+    wishes = Wishes(floats=frozenset(("layer2_conv",)), int16=frozenset(("layer3_conv",)))
+    made = quantize_network(network_of(net.file()), rows_of(9), wishes)
+    found = simplify(made.graph)
+    assert found.graph.views[0].output.type.shape == (1, 6, 6, 3)
+    runners = [GraphRunner(graph, graph.outputs) for graph in (made.graph, found.graph)]
+    for inputs in rows_of(5, 2):
+        first, second = (runner.run(made.inputs_of(inputs))[0] for runner in runners)
+        assert np.array_equal(first, second)

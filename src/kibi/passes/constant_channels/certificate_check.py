@@ -114,11 +114,11 @@ class _Checker:
         """Checks that a node is the old one without the removed channels."""
         if (old.op, old.node.source, old.node.outputs) != (new.op, new.node.source, new.node.outputs):
             raise _broken(f"{old.node.label} has become another")
-        if type(old.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
-            self._layer(old, new)
-        elif not any(each is not None and each.index in self.gone for _, each in old.operands):
+        if not any(each is not None and each.index in self.gone for _, each in old.operands):
             if not _same_operands(old, new):
                 raise _broken(f"{old.node.label} loses no channels, but reads something else")
+        elif type(old.op) in (Conv2D, DepthwiseConv2D, FullyConnected):
+            self._layer(old, new)
         else:
             self._carrier(old, new)
 
