@@ -31,6 +31,9 @@ def quantize(
     improve: bool = True,
     evaluate: bool = True,
     target: str | None = "cortex-m4",
+    ram: int | None = None,
+    flash: int | None = None,
+    instructions: int | None = None,
     watch: Callable[[str], None] | None = None,
 ) -> "Quantization":
     """Quantizes a float32 model to integers, with data that show the ranges of its tensors.
@@ -55,6 +58,11 @@ def quantize(
             takes the ranges of the data and the weights of the file as they are.
         evaluate: False leaves out the evaluation of both models on the data.
         target: the processor on whose emulated core both models are measured; None: they are not.
+        ram: the most bytes that the model may take on the target, as `kibi.measure` counts them; None: any. With this or one of the
+            next two, the type of each operator is chosen, from float32 down to `activations`, so that the model fits and loses
+            least. Operators of `floats` and `int16` keep theirs.
+        flash: the most bytes of flash, in the same way.
+        instructions: the most instructions of one inference, in the same way.
         watch: is told what is being done.
 
     Returns:
@@ -63,6 +71,7 @@ def quantize(
     Raises:
         ModelError: the model is broken, not supported, or quantized already.
         InputError: data, labels or options do not fit the model.
+        PlanError: no choice of types fits the limits.
         TargetError: there is no such target, or nothing emulates it.
         ToolchainError: the compiler is missing or fails.
         MismatchError: C code and Python disagree.
@@ -73,6 +82,7 @@ def quantize(
     from kibi.files import check_path, write_file  # noqa: PLC0415
     from kibi.quantization.job import Job, activations_named, run_job  # noqa: PLC0415
     from kibi.quantization.quantizing import Wishes  # noqa: PLC0415
+    from kibi.quantization.report import Limits  # noqa: PLC0415
 
     if inputs_and_outputs not in ("integer", "float32"):
         raise InputError(f"inputs and outputs cannot be {inputs_and_outputs!r}. Give integer or float32.")
@@ -97,6 +107,7 @@ def quantize(
         target=target,
         evaluates=evaluate,
         improves=improve,
+        limits=Limits(ram, flash, instructions),
     )
     made = run_job(job, watch)
     if place is not None:

@@ -1,14 +1,18 @@
 """`kibi quantize`, and the line about float32 models."""
 
+import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import kibi
 from examples.patterns import Layer, Net, patterns
 from kibi import demo
+from kibi.cli.sizes import byte_count, count
 from kibi.errors import DataWarning, InputError, ModelError
 from kibi.reports.evaluating import evaluate
 from tests.cli.conftest import Kibi
@@ -62,6 +66,49 @@ def test_json_has_the_figures_of_the_report(kibi: Kibi, files: Path, tmp_path: P
     assert record["costs_before"] is None
 
 
+def test_limits_choose_types_and_the_report_says_them(kibi: Kibi, files: Path, tmp_path: Path) -> None:
+    """What is used of each limit, for people and for programs."""
+    words = ("--ram", "1.5k", "--flash", "64K", "--no-improve", "--no-evaluate")
+    code, out, err = quantize(kibi, files, tmp_path / "net.tflite", *words)
+    assert (code, err) == (0, "")
+    lines = {line.split("  ")[0]: line for line in out.splitlines()}
+    assert re.search(
+        r"[\d,]+ of 1,536 bytes of RAM, [\d,]+ of 65,536 bytes of flash; \d+ models tried", lines["limits"]
+    )
+    done = kibi(
+        *("quantize", str(files / "net.tflite"), "--data", str(files / "data.npz"), "-o", str(tmp_path / "net.tflite")),
+        *("--json", *words),
+    )
+    budget = done.record["budget"]
+    assert budget["limits"] == {"ram_bytes": 1536, "flash_bytes": 65536, "instructions": None}
+    assert budget["used"] == done.record["costs_after"]
+    assert budget["used"]["ram_bytes"] <= 1536
+    assert [each["name"] for each in budget["types"]] == ["CONV_2D", "RESHAPE", "FULLY_CONNECTED", "SOFTMAX"]
+    counts = Counter(each["precision"] for each in budget["types"])
+    assert f"as {', '.join(f'{name} ({count})' for name, count in counts.items())}:" in lines["model"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("8192", 8192), ("8k", 8192), ("1.5k", 1536), ("2M", 2 << 20), ("1g", 1 << 30)]
+)
+def test_bytes_are_counted_in_powers_of_two(text: str, found: int) -> None:
+    """As the memories of devices are."""
+    assert byte_count(text) == found
+
+
+@pytest.mark.parametrize(("text", "found"), [("250", 250), ("250k", 250_000), ("3M", 3_000_000), ("0.5m", 500_000)])
+def test_instructions_are_counted_in_powers_of_ten(text: str, found: int) -> None:
+    """As everything that is no memory."""
+    assert count(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "k", "-1", "1e3", "٣k", "8 k", "1" * 40, "0.0001"])
+def test_other_texts_are_no_sizes(text: str) -> None:
+    """The reason shows the text and an example."""
+    with pytest.raises(typer.BadParameter, match="is no number of at least 1"):
+        byte_count(text)
+
+
 def test_the_same_inputs_give_the_same_file(files: Path) -> None:
     """Nothing in a quantization is random."""
     made = [kibi.quantize(files / "net.tflite", files / "data.npz", evaluate=False, target=None).data for _ in range(2)]
@@ -110,6 +157,10 @@ def test_pixels_that_nobody_scaled_are_warned_of(files: Path) -> None:
         (("--pixels", "0..2"), "data.npz", "pixels cannot mean '0..2'"),
         (("--float", "conv9"), "data.npz", "no operator is called 'conv9'"),
         (("--target", "z80"), "data.npz", "z80"),
+        (("--ram", "8kk"), "data.npz", "'8kk' is no number of at least 1. Give 8192, 8k or 1M"),
+        (("--instructions", "0"), "data.npz", "'0' is no number of at least 1. Give 250000, 250k or 3M"),
+        (("--flash", "64k", "--no-measure"), "data.npz", "what fits a limit has to be measured"),
+        (("--ram", "100", "--no-improve"), "data.npz", "more than the limit of 100. Give --ram"),
         ((), "none.npz", "none.npz: No such file or directory"),
         ((), "wide.npz", "one input has the shape [5], [1, 12, 12, 1] is required"),
         ((), "nan.npz", "values that are not numbers"),

@@ -11,6 +11,7 @@ import typer
 from kibi.cli.arguments import DEFAULT_TARGET, AsJson, LabelsPath, ModelPath, TargetName, emulated_target
 from kibi.cli.data_arguments import DataSource, KeepState, ScoreName, TruthPath
 from kibi.cli.paths import given_path
+from kibi.cli.sizes import byte_count, count
 from kibi.cli.terminal import byte_text, facts, name_of, output, print_json, say, show, table, working
 
 if TYPE_CHECKING:
@@ -71,19 +72,44 @@ def quantize(
     evaluates: Annotated[bool, typer.Option("--evaluate/--no-evaluate", help="Run both models on all data.")] = True,
     measures: Annotated[bool, typer.Option("--measure/--no-measure", help="Count RAM, flash and instructions.")] = True,
     target: TargetName = DEFAULT_TARGET,
+    ram: Annotated[
+        int | None,
+        typer.Option(
+            "--ram",
+            metavar="N",
+            help="Choose types that fit N bytes of RAM: 8k.",
+            parser=byte_count,
+            show_default=False,
+        ),
+    ] = None,
+    flash: Annotated[
+        int | None,
+        typer.Option("--flash", metavar="N", help="The same of flash: 64k.", parser=byte_count, show_default=False),
+    ] = None,
+    instructions: Annotated[
+        int | None,
+        typer.Option(
+            "--instructions", metavar="N", help="The same of instructions: 3M.", parser=count, show_default=False
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Quantize a float32 model to int8 or int16, with data that show the ranges of its tensors.
 
     The data are as for `kibi evaluate`. Values are real numbers, scaled as those that the model was trained on.
 
-    It says what that costs: accuracy or error before and after, the error of each layer, and RAM, flash and instructions.
+    It says what that costs: accuracy or error before and after, the error of each layer, and RAM, flash and instructions. With
+    --ram, --flash or --instructions, it chooses the type of each operator, so that the model fits and loses least.
     """
     import kibi  # noqa: PLC0415 - verbs pay for what they use
     from kibi.reports.outputs import read_labels  # noqa: PLC0415
 
     if not data:
         raise typer.BadParameter("the data are empty. Give a file, a folder, or module:function", param_hint="'--data'")
+    if not measures and (ram, flash, instructions) != (None, None, None):
+        raise typer.BadParameter(
+            "what fits a limit has to be measured. Leave one of both out", param_hint="'--no-measure'"
+        )
     names = None if labels is None else read_labels(labels)
     with working("quantizing") as watch:
         found = kibi.quantize(
@@ -104,6 +130,9 @@ def quantize(
             improve=improves,
             evaluate=evaluates,
             target=emulated_target(target).name if measures else None,
+            ram=ram,
+            flash=flash,
+            instructions=instructions,
             watch=watch,
         )
     if as_json:
@@ -130,13 +159,27 @@ def _show(found: "Quantization", path: Path) -> None:
 
 
 def _facts(found: "Quantization", path: Path) -> Iterator[tuple[str, str]]:
-    yield "model", f"{found.model}, as {found.activations}: {path.name}, {byte_text(len(found.data))}"
+    from kibi.quantization.report import LIMIT_WORDS  # noqa: PLC0415 - verbs pay for what they use
+
+    yield "model", f"{found.model}, as {_types(found)}: {path.name}, {byte_text(len(found.data))}"
     yield "data", f"{found.dataset}: ranges of {found.calibration_inputs:,} inputs"
     floats = len(found.float_operators)
     yield "operators", f"{found.integer_operators:,} compute integers, {floats:,} float32"
+    if found.budget is not None:
+        limits, used = found.budget.limits, found.budget.used
+        parts = [f"{getattr(used, name):,} of {limit:,} {LIMIT_WORDS[name]}" for name, limit in limits.given.items()]
+        yield "limits", f"{', '.join(parts)}; {found.budget.tried:,} models tried, {found.budget.measured:,} measured"
     kinds = Counter(each.kind for each in found.improvements)
     gained = f"; {found.plain_decibels:.1f} dB without {_listed(kinds)}" if kinds else ""
     yield "signal to noise", f"{found.decibels:.1f} dB at the answers{gained}"
+
+
+def _types(found: "Quantization") -> str:
+    """The types of a model, in words."""
+    if found.budget is None:
+        return found.activations
+    counts = Counter(each.precision for each in found.budget.types)
+    return ", ".join(f"{name} ({number:,})" for name, number in counts.items())
 
 
 def _listed(kinds: Mapping[str, int]) -> str:
@@ -152,7 +195,7 @@ def _listed(kinds: Mapping[str, int]) -> str:
 
 def _show_measures(console: "Console", found: "Quantization") -> None:
     """What changed: accuracy or error, and costs."""
-    rows = table(console, "", ">float32", f">{found.activations}")
+    rows = table(console, "", ">float32", f">{found.activations if found.budget is None else 'chosen'}")
     lines = [*_scores(found), *_costs(found)]
     for line in lines:
         rows.add_row(*line)

@@ -51,7 +51,8 @@ def _lost(layer: Layer, noise: Mapping[int, Energy]) -> float:
 def _advice(model: Model, layer: Layer) -> str:
     """What to do about a layer that loses much; empty if nothing can be done."""
     rule, dtype = RULES.get(layer.name), model.choices[layer.index].dtype
-    if rule is None or rule.scales is Scales.FIXED or dtype in (None, DType.F32):
+    is_chosen = layer.index in model.wishes.chosen  # a more precise type does not fit the limits
+    if rule is None or rule.scales is Scales.FIXED or dtype in (None, DType.F32) or is_chosen:
         return ""
     name = shlex.quote(model.network.records[layer.outputs[0]].name.split(";")[0])
     steps = [f"keep it float32 (--float {name})"]

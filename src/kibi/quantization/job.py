@@ -6,24 +6,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kibi.codegen import generate, write
 from kibi.dtypes import Array, DType
 from kibi.errors import DataWarning, InputError
-from kibi.files import temporary_folder
 from kibi.frontends.model_file import read_model
 from kibi.ir import Graph
 from kibi.passes import simplify
-from kibi.planner import Granularity, PlannedModel, plan
 from kibi.quantization.advice import float_operators, layer_figures
+from kibi.quantization.costs import costs_of
+from kibi.quantization.fitting import MOST_JUDGED, Inputs, fit
 from kibi.quantization.improving import improve
 from kibi.quantization.network import Network
 from kibi.quantization.noise import answer_noise, layer_noise
 from kibi.quantization.quantizing import Model, Wishes, quantize_network
-from kibi.quantization.report import Costs, Quantization
-from kibi.quantization.samples import PIXELS, Samples, unnormalized
+from kibi.quantization.report import LIMIT_WORDS, Limits, Quantization
+from kibi.quantization.samples import PIXELS, Sample, Samples, unnormalized
 from kibi.reports.evaluating import Request, evaluate
 from kibi.reports.evaluation import Evaluation
-from kibi.reports.measurement import measure
+from kibi.reports.judging import Labels, Task
 from kibi.targets import Target, target
 
 ACTIVATIONS = {"int8": DType.S8, "int16": DType.S16}
@@ -51,6 +50,7 @@ class Job:
         target: the processor whose costs are measured; None: nothing is measured.
         evaluates: False leaves the evaluation out.
         improves: False takes the ranges of the data and the weights of the file as they are.
+        limits: what the model may take on the target: types are chosen so that it fits.
     """
 
     model: Path
@@ -65,6 +65,7 @@ class Job:
     target: str | None = "cortex-m4"
     evaluates: bool = True
     improves: bool = True
+    limits: Limits = field(default_factory=Limits)
 
 
 def activations_named(name: str) -> DType:
@@ -84,6 +85,7 @@ def run_job(job: Job, watch: Watch | None = None) -> Quantization:
     Raises:
         ModelError: the model is broken, not supported, or quantized already.
         InputError: data, labels or options do not fit the model.
+        PlanError: no choice of types fits the limits.
         TargetError: there is no such target, or nothing emulates it.
         ToolchainError: the compiler is missing or fails.
         MismatchError: C code and Python disagree.
@@ -93,6 +95,7 @@ def run_job(job: Job, watch: Watch | None = None) -> Quantization:
     if job.calibration_inputs < 1:
         raise InputError(f"the number of calibration inputs is {job.calibration_inputs}. Give at least 1.")
     processor = None if job.target is None else target(job.target)
+    _check_limits(job.limits, processor)
     network = Network.of(read_model(job.model), job.model.name)
     job.wishes.check(network)
     samples = Samples(network.graph, job.data, job.truth, job.pixels)
@@ -102,11 +105,38 @@ def run_job(job: Job, watch: Watch | None = None) -> Quantization:
     for text in news:
         warnings.warn(text, DataWarning, stacklevel=3)
     tell("ranges")
-    plain = quantize_network(network, rows, job.wishes)
-    made, steps = improve(plain, rows, tell) if job.improves else (plain, ())
+    budget = None
+    if processor is not None and job.limits.given:
+        judged = samples.chosen_samples(MOST_JUDGED, is_sequence=job.wishes.keep_state)
+        labels = _class_numbers(job, samples, network, judged)
+        inputs = Inputs(rows, [each.inputs for each in judged], labels)
+        fitted = fit(network, inputs, job.wishes, job.limits, processor, tell, improves=job.improves)
+        plain, made, steps, budget = fitted.plain, fitted.model, fitted.steps, fitted.budget
+    else:
+        plain = quantize_network(network, rows, job.wishes)
+        made, steps = improve(plain, rows, tell) if job.improves else (plain, ())
     tell("errors of layers")
-    figures = replace(_figures(job, samples, rows, plain, made), improvements=steps)
+    figures = replace(_figures(job, samples, rows, plain, made), improvements=steps, budget=budget)
     return _with_measures(job, samples, made, replace(figures, warnings=tuple(news)), processor, tell)
+
+
+def _check_limits(limits: Limits, processor: Target | None) -> None:
+    """Refuses limits that nothing can be held to."""
+    for name, limit in limits.given.items():
+        if processor is None:
+            raise InputError(f"a limit of {LIMIT_WORDS[name]} needs a processor to measure. Give a target.")
+        if limit < 1:
+            raise InputError(f"the limit of {LIMIT_WORDS[name]} is {limit:,}. Give at least 1.")
+
+
+def _class_numbers(job: Job, samples: Samples, network: Network, judged: Sequence[Sample]) -> list[int] | None:
+    """The class of each input; None if the model is no classifier, or an input has no label."""
+    task = Task.of(network.graph, job.score, has_reference=True)
+    if not task.classes:
+        return None
+    known = Labels.of(task, job.labels, samples.dataset.classes, samples.dataset.source)
+    numbers = [known.number(each.label, f"input {number}") for number, each in enumerate(judged)]
+    return numbers if min(numbers) >= 0 else None
 
 
 def _figures(job: Job, samples: Samples, rows: Sequence[Sequence[Array]], plain: Model, made: Model) -> Quantization:
@@ -142,7 +172,7 @@ def _with_measures(
         figures = replace(figures, before=before, after=after)
     if processor is not None:
         tell(f"measuring on {processor.name}")
-        figures = replace(figures, costs_before=_costs(exact, processor), costs_after=_costs(found, processor))
+        figures = replace(figures, costs_before=costs_of(exact, processor), costs_after=costs_of(found, processor))
     return figures
 
 
@@ -165,13 +195,3 @@ def _evaluated(job: Job, samples: Samples, graph: Graph, reference: Graph | None
     if not found.is_complete:  # it was interrupted, and so is all of the quantization
         raise KeyboardInterrupt
     return replace(found, data=samples.dataset.source, total=samples.dataset.count)
-
-
-def _costs(graph: Graph, processor: Target) -> Costs:
-    """The costs of one inference on a device."""
-    with temporary_folder() as folder:
-        library = write(
-            generate([PlannedModel.of(graph, plan(graph, processor, granularity=Granularity.ROW))], processor), folder
-        )
-        found = measure(library, oracle=False)
-    return Costs(found.ram_bytes, found.flash_bytes, found.instructions)

@@ -4,7 +4,7 @@ A tensor may be needed in several types: s8 for one operator, float32 for anothe
 only move elements, or that take elements of several inputs, share the scales of their operands; forms that share them are a group.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,7 +33,10 @@ class Choice:
 
 
 def choose(
-    network: Network, wanted: Callable[[Layer], DType], refused: Mapping[int, str] | None = None
+    network: Network,
+    wanted: Callable[[Layer], DType],
+    refused: Mapping[int, str] | None = None,
+    chosen: Collection[int] = (),
 ) -> Mapping[int, Choice]:
     """What each operator computes, by its index in the file.
 
@@ -41,18 +44,25 @@ def choose(
         network: the float32 model.
         wanted: the type that a layer is to compute: s8, s16 or f32.
         refused: operators that must stay f32, with the reason.
+        chosen: operators whose type a search has chosen.
     """
     return {
-        layer.index: _choice(network, layer, wanted(layer), (refused or {}).get(layer.index))
+        layer.index: _choice(
+            network,
+            layer,
+            wanted(layer),
+            (refused or {}).get(layer.index),
+            "the limits have room for it" if layer.index in chosen else "asked for",
+        )
         for layer in network.layers
     }
 
 
-def _choice(network: Network, layer: Layer, wanted: DType, refused: str | None) -> Choice:
+def _choice(network: Network, layer: Layer, wanted: DType, refused: str | None, why: str) -> Choice:
     if not any(network.is_real(index) for index in (*layer.inputs, *layer.outputs)):
         return Choice(None)
     if wanted is DType.F32:
-        return Choice(DType.F32, "asked for")
+        return Choice(DType.F32, why)
     if refused is not None:
         return Choice(DType.F32, refused)
     rule = RULES.get(layer.name)

@@ -14,6 +14,7 @@ from kibi.quantization.affine import Affine
 from kibi.quantization.calibration import Channels, Values
 from kibi.quantization.layout import Choice, Form, choose, lay_out
 from kibi.quantization.network import Layer, Network
+from kibi.quantization.precision import Precision
 from kibi.quantization.recurrent import seen_of
 from kibi.quantization.writing import Written, write_model
 
@@ -27,6 +28,7 @@ class Wishes:
         floats, int16: operators that stay float32, and that compute int16: names of kinds (`SOFTMAX`) or of tensors that they make.
         is_float_outside: True if inputs and outputs stay float32.
         keep_state: True if calibration inputs are a sequence: variables keep their values.
+        chosen: the types of operators that a search has chosen, by their indices; names go before them.
     """
 
     activations: DType = DType.S8
@@ -34,11 +36,17 @@ class Wishes:
     int16: frozenset[str] = frozenset()
     is_float_outside: bool = False
     keep_state: bool = False
+    chosen: Mapping[int, Precision] = field(default_factory=dict)
 
     def of(self, network: Network, layer: Layer) -> DType:
         """The type that a layer is to compute."""
-        names = names_of(network, layer)
-        return DType.F32 if names & self.floats else DType.S16 if names & self.int16 else self.activations
+        if self.names(network, layer):
+            return DType.F32 if names_of(network, layer) & self.floats else DType.S16
+        return self.chosen[layer.index].activations if layer.index in self.chosen else self.activations
+
+    def names(self, network: Network, layer: Layer) -> bool:
+        """True if a layer is one of those that are named."""
+        return bool(names_of(network, layer) & (self.floats | self.int16))
 
     def check(self, network: Network) -> None:
         """Checks that the names are those of operators.
@@ -105,7 +113,7 @@ class Model:
         ranges = {index: channels.range for index, channels in {**seen, **scaled}.items()}
         known = dict(refused)
         while True:
-            choices = choose(network, lambda layer: wishes.of(network, layer), known)
+            choices = choose(network, lambda layer: wishes.of(network, layer), known, wishes.chosen)
             layout = lay_out(network, choices, ranges, changes.shrunk)
             written = write_model(
                 network,

@@ -1,5 +1,6 @@
 """The result of a quantization, in figures."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -59,6 +60,82 @@ class Costs:
     flash_bytes: int
     instructions: int
 
+    def plus(self, other: "Costs") -> "Costs":
+        """The sums of both."""
+        return Costs(
+            self.ram_bytes + other.ram_bytes,
+            self.flash_bytes + other.flash_bytes,
+            self.instructions + other.instructions,
+        )
+
+
+LIMIT_WORDS = {"ram_bytes": "bytes of RAM", "flash_bytes": "bytes of flash", "instructions": "instructions"}
+"""What is limited, in words, by its name in `Costs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that a model may take on a device; None: as much as it likes.
+
+    Attributes:
+        ram_bytes, flash_bytes: memory, as `kibi measure` counts it: with stack, state and code.
+        instructions: of one inference.
+    """
+
+    ram_bytes: int | None = None
+    flash_bytes: int | None = None
+    instructions: int | None = None
+
+    @property
+    def given(self) -> Mapping[str, int]:
+        """Those that there are, by their names in `Costs`."""
+        return {name: limit for name, limit in asdict(self).items() if limit is not None}
+
+    def excess(self, costs: Costs) -> Mapping[str, int]:
+        """By how much costs are above limits, by the names of those that they are above."""
+        over = {name: getattr(costs, name) - limit for name, limit in self.given.items()}
+        return {name: count for name, count in over.items() if count > 0}
+
+    def hold(self, costs: Costs) -> bool:
+        """True if costs are above no limit."""
+        return not self.excess(costs)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerType:
+    """The type that was chosen for an operator.
+
+    Attributes:
+        operator: its index in the float32 model's file.
+        name: the schema's name.
+        output: the name of the tensor that it makes.
+        precision: `float32`, `int16` or `int8`.
+    """
+
+    operator: int
+    name: str
+    output: str
+    precision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The types that were chosen to fit limits.
+
+    Attributes:
+        limits: what was asked for.
+        used: what the model takes.
+        types: of all operators with real numbers, in order.
+        tried: models whose loss was measured.
+        measured: those of them whose costs were measured.
+    """
+
+    limits: Limits
+    used: Costs
+    types: tuple[LayerType, ...]
+    tried: int
+    measured: int
+
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
@@ -94,6 +171,7 @@ class Quantization:
         improvements: in order.
         before, after: the evaluations of the float32 and of the new model; None without one.
         costs_before, costs_after: None if nothing was measured.
+        budget: the types that fit limits; None without limits.
         warnings: what looks wrong with the data.
     """
 
@@ -113,6 +191,7 @@ class Quantization:
     after: Evaluation | None = None
     costs_before: Costs | None = None
     costs_after: Costs | None = None
+    budget: Budget | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -138,5 +217,6 @@ class Quantization:
             "after": None if self.after is None else self.after.to_dict(),
             "costs_before": None if self.costs_before is None else asdict(self.costs_before),
             "costs_after": None if self.costs_after is None else asdict(self.costs_after),
+            "budget": None if self.budget is None else asdict(self.budget),
             "warnings": list(self.warnings),
         }

@@ -62,9 +62,10 @@ class GraphRunner:
 
 
 def _core(kernels: Sequence[str]) -> ctypes.CDLL:
-    """A core that has these kernels: one of this process, or a new one."""
+    """A core that has these kernels: one of this process, or a new one, which has those of the others, too."""
     needed = frozenset(kernels)
     found = next((core for names, core in _cores.items() if needed <= names), None)
     if found is None:
-        found = _cores[needed] = core_library(tuple(sorted(needed)))
+        every = needed.union(*_cores)
+        found = _cores[every] = core_library(tuple(sorted(every)))
     return found

@@ -82,12 +82,24 @@ class Samples:
         Raises:
             InputError: there is none, or one does not fit.
         """
+        return [sample.inputs for sample in self.chosen_samples(count, is_sequence=is_sequence)]
+
+    def chosen_samples(self, count: int, *, is_sequence: bool = False) -> list[Sample]:
+        """The same with labels.
+
+        Args:
+            count: how many.
+            is_sequence: True to take the first ones, because each goes on from the one before.
+
+        Raises:
+            InputError: there is none, or one does not fit.
+        """
         total = self.dataset.count
         if total is None or total <= count or is_sequence:
-            found = [sample.inputs for sample in islice(self, count)]
+            found = list(islice(self, count))
         else:
             wanted = set(np.linspace(0, total - 1, count).round().astype(int).tolist())
-            found = [sample.inputs for number, sample in enumerate(self) if number in wanted]
+            found = [sample for number, sample in enumerate(self) if number in wanted]
         if not found:
             raise InputError(f"{self.dataset.source}: there are no inputs. Give data with at least one.")
         return found
