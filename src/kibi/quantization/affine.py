@@ -130,6 +130,28 @@ def quantize_weights(
     return QuantizedWeights(elements, scales)
 
 
+def quantize_time_weights(weights: Array, rank: int, bias: Array | None, state_scale: float) -> QuantizedWeights:
+    """The weights over time of an SVDF as s16, with one scale: no sum of a unit leaves 32 bits, whatever the state holds.
+
+    Args:
+        weights: f32 `[F, M]`.
+        rank: how many of the F filters add up to a unit.
+        bias: f32 `[F / rank]`, or None.
+        state_scale: of the state, which is s16.
+    """
+    reals = np.abs(weights.astype(np.float64))
+    largest = 0.0 if bias is None else float(np.abs(bias.astype(np.float64)).max(initial=0))
+    sums = reals.reshape(-1, rank * weights.shape[1]).sum(axis=1)
+    scale = max(
+        float(sums.max(initial=0)) / 32767,  # so that the sum of products with elements of s16 is at most 2^30
+        largest / (state_scale * _MOST_BIAS[DType.S32]),
+        _LEAST_SPAN / 32767,
+    )
+    rounded = float(np.float32(scale))
+    elements = np.clip(np.rint(weights.astype(np.float64) / rounded), -32767, 32767).astype(np.int16)
+    return QuantizedWeights(elements, np.array([rounded]))
+
+
 def quantize_bias(bias: Array, input_scale: float, scales: Reals, bias_type: DType) -> tuple[Array, Reals]:
     """A bias `[C]` as integers, and its scales: those of the sums."""
     products = (np.float32(input_scale) * scales.astype(np.float32)).astype(np.float64)

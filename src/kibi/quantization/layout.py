@@ -12,7 +12,14 @@ import numpy as np
 from kibi.dtypes import DType
 from kibi.quantization.affine import MOST_REAL, Affine, Range
 from kibi.quantization.network import Layer, Network
-from kibi.quantization.recurrent import CELL_STATE, HIDDEN_STATE, LSTM, cell_type
+from kibi.quantization.recurrent import (
+    HIDDEN_STATE,
+    LSTM,
+    REMEMBERING,
+    remembering_of,
+    state_of,
+    state_type,
+)
 from kibi.quantization.rules import RULES, Rule, Scales
 
 Form = tuple[int, DType]
@@ -71,7 +78,7 @@ def _choice(network: Network, layer: Layer, wanted: DType, refused: str | None, 
         return Choice(DType.F32, f"there is no {layer.name} of {name}")
     if rule.weights is not None and network.constant(layer.inputs[rule.weights.place]) is None:
         return Choice(DType.F32, "its weights are computed while the model runs")
-    if layer.name != LSTM and any(network.is_variable(index) for index in (*layer.inputs, *layer.outputs)):
+    if layer.name not in REMEMBERING and any(network.is_variable(index) for index in (*layer.inputs, *layer.outputs)):
         return Choice(DType.F32, "it has a variable")
     return Choice(wanted)
 
@@ -160,7 +167,8 @@ def group(network: Network, choices: Mapping[int, Choice]) -> tuple[_Groups, fro
             groups.find(form)
         if layer.name == LSTM:
             groups.join(outputs[0], (layer.inputs[HIDDEN_STATE], dtype))
-            groups.find((layer.inputs[CELL_STATE], DType.S16))
+        if layer.name in REMEMBERING:
+            groups.find((state_of(layer), DType.S16))
         if rule.scales is Scales.FIXED:
             groups.fixed |= {groups.find(form): Affine(dtype, *rule.fixed[dtype]) for form in outputs}
         elif rule.scales is Scales.SOURCE and rule.source in forms and not _is_skewed(groups, rule, forms):
@@ -224,8 +232,11 @@ def lay_out(
         root: groups.fixed.get(root) or Affine.of(wide.get(root, Range(0.0, 0.0)).shrunk(parts.get(root, 1.0)), root[1])
         for root in set(roots.values())
     }
-    cells = [layer.inputs[CELL_STATE] for layer in network.layers if layer.name == LSTM]
-    types |= {(index, DType.S16): cell_type(ranges.get(index)) for index in cells if (index, DType.S16) in roots}
+    types |= {
+        (state_of(layer), DType.S16): state_type(layer, ranges.get(state_of(layer)))
+        for layer in remembering_of(network)
+        if (state_of(layer), DType.S16) in roots
+    }
     return Layout(choices, roots, types, requantized)
 
 

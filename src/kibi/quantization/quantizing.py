@@ -12,10 +12,10 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.quantization.affine import Affine
 from kibi.quantization.calibration import Channels, Values
-from kibi.quantization.layout import Choice, Form, choose, lay_out
+from kibi.quantization.layout import Choice, Form, Layout, choose, lay_out
 from kibi.quantization.network import Layer, Network
 from kibi.quantization.precision import Precision
-from kibi.quantization.recurrent import seen_of
+from kibi.quantization.recurrent import SVDF, seen_of, unbounded
 from kibi.quantization.writing import Written, write_model
 
 
@@ -115,6 +115,10 @@ class Model:
         while True:
             choices = choose(network, lambda layer: wishes.of(network, layer), known, wishes.chosen)
             layout = lay_out(network, choices, ranges, changes.shrunk)
+            refused_here = _unbounded(network, layout)
+            if refused_here:
+                known |= refused_here
+                continue
             written = write_model(
                 network,
                 layout,
@@ -175,6 +179,16 @@ def names_of(network: Network, layer: Layer) -> frozenset[str]:
     """The names by which an operator can be named: its kind, the tensors that it makes, and the first parts of fused names."""
     tensors = [network.records[index].name for index in layer.outputs]
     return frozenset((layer.name, *tensors, *(name.split(";")[0] for name in tensors)))
+
+
+def _unbounded(network: Network, layout: Layout) -> dict[int, str]:
+    """The operators whose activation is the range of their output, where the layout gives it another one, with the reason."""
+    found = {}
+    for layer in network.layers:
+        dtype = layout.dtype_of(layer)
+        if layer.name == SVDF and dtype is not DType.F32:
+            found[layer.index] = unbounded(network, layer, layout.type_of((layer.outputs[0], dtype)))
+    return {index: reason for index, reason in found.items() if reason}
 
 
 def _refusals(error: ModelError, written: Written, choices: Mapping[int, Choice]) -> dict[int, str]:

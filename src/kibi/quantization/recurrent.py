@@ -1,6 +1,7 @@
-"""Layers with a memory: an LSTM of integers has scales for its states, which no tensor of the graph shows.
+"""Layers with a memory: of integers, they have scales for their states, which no tensor of the graph shows.
 
-Source: TFLM `micro/kernels/lstm_eval_common.cc`: cells are s16 with a power of two for a scale, the hidden state is the output.
+Source: TFLM `micro/kernels/lstm_eval_common.cc`: cells are s16 with a power of two for a scale, the hidden state is the output;
+and `micro/kernels/svdf_common.cc`: the state has the type of the weights over time, and the output's bounds are its activation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,12 +23,53 @@ INPUT_WEIGHTS, RECURRENT_WEIGHTS, BIASES = 1, 5, 12
 """The places of the first of four weights and biases among an LSTM's inputs."""
 HIDDEN_STATE, CELL_STATE = 18, 19
 """The places of the states."""
+SVDF = "SVDF"
+"""The schema's name."""
+FEATURE_WEIGHTS, TIME_WEIGHTS, SVDF_BIAS, SVDF_STATE = 1, 2, 3, 4
+"""The places of an SVDF's inputs after the data."""
+REMEMBERING = {LSTM: CELL_STATE, SVDF: SVDF_STATE}
+"""The operators with a memory that compute integers, and the place of the state whose range no tensor shows."""
+_SVDF_BOUNDS = {"NONE": (None, None), "RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
+"""By the activation: the bounds that the output's elements must have, because the kernel of integers has no other activation."""
+_NEAR = 0.51
+"""Of a step between elements: bounds are as exact as elements can be."""
 _MOST_ROWS = 64
 
 
-def lstms_of(network: Network) -> list[Layer]:
-    """The LSTM layers of a network."""
-    return [layer for layer in network.layers if layer.name == LSTM]
+def remembering_of(network: Network) -> list[Layer]:
+    """The layers of a network whose states have ranges."""
+    return [layer for layer in network.layers if layer.name in REMEMBERING]
+
+
+def state_of(layer: Layer) -> int:
+    """The variable of a layer whose range no tensor shows."""
+    return layer.inputs[REMEMBERING[layer.name]]
+
+
+def state_type(layer: Layer, values: Range | None) -> Affine:
+    """The type of this variable; it is s16.
+
+    Args:
+        layer: with the memory.
+        values: the range of the variable; None: nothing is known of it.
+    """
+    return cell_type(values) if layer.name == LSTM else Affine.of(values or Range(-1.0, 1.0), DType.S16)
+
+
+def unbounded(network: Network, layer: Layer, output: Affine) -> str:
+    """Why an SVDF cannot compute integers with this output; empty if it can.
+
+    An activation cuts sums at bounds. The kernel cuts them at the least and the largest element, which must mean no more.
+    """
+    activation = getattr(network.views[layer.index].op, "activation", None)
+    name = getattr(activation, "name", "NONE")
+    if name not in _SVDF_BOUNDS:
+        return f"there is no SVDF of int8 with {name}"
+    low, high = _SVDF_BOUNDS[name]
+    lowest, highest = ((end - output.zero_point) * output.scale for end in output.dtype.limits)
+    is_low = low is None or lowest >= low - _NEAR * output.scale
+    is_high = high is None or highest <= high + _NEAR * output.scale
+    return "" if is_low and is_high else f"its {name} would let values pass that other tensors of its scale have"
 
 
 def cell_type(values: Range | None) -> Affine:
@@ -40,42 +82,40 @@ def cell_type(values: Range | None) -> Affine:
     return Affine(DType.S16, 2.0 ** (ceil(log2(largest)) - 15), 0)
 
 
-def cells_of(network: Network, layer: Layer, inputs: Iterable[Array], *, keep_state: bool = False) -> Channels:
-    """What data show of the cells of an LSTM.
+def states_of(network: Network, layer: Layer, inputs: Iterable[Array], *, keep_state: bool = False) -> Channels:
+    """What data show of the state of a layer with a memory: of the cells of an LSTM, of what the filters of an SVDF gave.
 
     Args:
         network: the float32 model.
-        layer: the LSTM.
+        layer: the layer.
         inputs: the elements of its input, for each of several inferences.
         keep_state: True if the states stay from one inference to the next.
     """
     view = network.views[layer.index]
     compute = view.op.stateful_reference(view)
-    hidden, cells = _states(view)
+    states = [np.zeros(view[name].type.shape, np.float32) for name in view.op.states]
     largest = 0.0
     for number, array in enumerate(inputs):
         if not keep_state or not number:
-            hidden[:], cells[:] = 0, 0
+            for state in states:
+                state[:] = 0
         for vectors in _steps(view, array):
-            compute([vectors], [hidden, cells])
-            largest = max(largest, float(np.abs(cells).max(initial=0)))
+            compute([vectors], states)
+            largest = max(largest, float(np.abs(states[-1]).max(initial=0)))
     ends = np.full(1, largest)
     return Channels(0 * ends, -ends, ends)
 
 
-def _states(view: NodeView) -> tuple[Array, Array]:
-    shapes = [view[name].type.shape for name in ("output_state", "cell_state")]
-    return np.zeros(shapes[0], np.float32), np.zeros(shapes[1], np.float32)
-
-
 def _steps(view: NodeView, array: Array) -> Iterable[Sequence[Array]]:
-    """The vectors of all batches, one step in time after another."""
+    """The vectors of all batches, one step in time after another; an SVDF takes one step."""
+    if view.op.name == SVDF:
+        return [[array]]
     times = array if getattr(view.op, "time_major", False) else np.swapaxes(array, 0, 1)
     return [list(vectors) for vectors in times]
 
 
 def seen_of(network: Network, rows: Sequence[Sequence[Array]], *, keep_state: bool = False) -> Mapping[int, Channels]:
-    """What calibration data show of each tensor of float32, and of the cells of LSTMs, by the index of the cells' variable.
+    """What calibration data show of each tensor of float32, and of the states of layers with a memory, by the variable's index.
 
     Args:
         network: the float32 model.
@@ -86,11 +126,11 @@ def seen_of(network: Network, rows: Sequence[Sequence[Array]], *, keep_state: bo
         InputError: there are no inputs, or a tensor has a value that is not a number.
         ToolchainError: the compiler is missing or fails.
     """
-    layers = lstms_of(network)
+    layers = remembering_of(network)
     kept: dict[int, list[Array]] = {layer.inputs[0]: [] for layer in layers}
     seen = dict(calibrate(network, rows, keep_state=keep_state, kept=kept))
     for layer in layers:
         inputs = kept[layer.inputs[0]]
         chosen = inputs if keep_state else inputs[:: max(1, len(inputs) // _MOST_ROWS)]
-        seen[layer.inputs[CELL_STATE]] = cells_of(network, layer, chosen, keep_state=keep_state)
+        seen[state_of(layer)] = states_of(network, layer, chosen, keep_state=keep_state)
     return seen

@@ -97,7 +97,7 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("CONCATENATION", "PACK", "DYNAMIC_UPDATE_SLICE"), _JOINS),
     **dict.fromkeys(("MAXIMUM", "MINIMUM", "SELECT_V2", "PADV2"), _CHOOSES),
     **dict.fromkeys(_ASK, _ASKS),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": _OWN,
+    **dict.fromkeys(("UNIDIRECTIONAL_SEQUENCE_LSTM", "SVDF"), _OWN),
     "ADD_N": Rule(joins_inputs=True, is_symmetric=True),
     "CUMSUM": Rule(is_symmetric=True),
     "SPACE_TO_BATCH_ND": Rule(Scales.SOURCE, is_symmetric=True),

@@ -9,18 +9,23 @@ from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.reader import TENSOR_TYPES
-from kibi.quantization.affine import Affine, Range, quantize_bias, quantize_weights
+from kibi.quantization.affine import Affine, Range, quantize_bias, quantize_time_weights, quantize_weights
 from kibi.quantization.layout import Form, Layout
 from kibi.quantization.network import Layer, Network
 from kibi.quantization.recurrent import (
     BIASES,
     CELL_STATE,
+    FEATURE_WEIGHTS,
     GATES,
     HIDDEN_STATE,
     INPUT_WEIGHTS,
     LSTM,
     LSTM_INPUTS,
     RECURRENT_WEIGHTS,
+    SVDF,
+    SVDF_BIAS,
+    SVDF_STATE,
+    TIME_WEIGHTS,
 )
 from kibi.quantization.rules import RULES, Rule, Weights
 
@@ -187,6 +192,8 @@ class _Writer:
         rule = RULES[layer.name]
         if layer.name == LSTM:
             return self._recurrent(layer, dtype)
+        if layer.name == SVDF:
+            return self._filtered(layer, dtype)
         if rule.weights is not None:
             return self._weighted(layer, dtype, rule, rule.weights)
         return [self._operand(layer, place, dtype, rule) for place in range(len(layer.inputs))]
@@ -247,6 +254,29 @@ class _Writer:
         for place, form in ((HIDDEN_STATE, dtype), (CELL_STATE, DType.S16)):
             index = layer.inputs[place]
             inputs[place] = self._variable(index, self._layout.type_of((index, form)))
+        return inputs
+
+    def _filtered(self, layer: Layer, dtype: DType) -> list[int]:
+        """The inputs of an SVDF: each of weights has one scale, the bias that of the sums over time."""
+        source = self._layout.type_of((layer.inputs[0], dtype))
+        index = layer.inputs[SVDF_STATE]
+        state = self._layout.type_of((index, DType.S16))
+        features, times, biases = (layer.inputs[place] for place in (FEATURE_WEIGHTS, TIME_WEIGHTS, SVDF_BIAS))
+        bias = self._data(biases)
+        weights = self._constant_of(times)
+        rank = int(layer.attributes.get("rank", 0))  # type: ignore[arg-type] # the schema has a number
+        feature = quantize_weights(self._constant_of(features), None, None, source.scale, DType.S32)
+        time = quantize_time_weights(weights, rank, bias, state.scale)
+        inputs = [
+            self._form(layer.inputs[0], dtype),
+            self._constant(features, feature.elements, feature.scales, [0]),
+            self._constant(times, time.elements, time.scales, [0]),
+            -1,
+            self._variable(index, state),
+        ]
+        if bias is not None:
+            elements, scales = quantize_bias(bias, state.scale, time.scales, DType.S32)
+            inputs[SVDF_BIAS] = self._constant(biases, elements, scales, [0])
         return inputs
 
     def _variable(self, index: int, kind: Affine) -> int:
