@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kibi.dtypes import DType
-from kibi.quantization.network import Layer
+from kibi.quantization.layer import Layer
 from kibi.quantization.noise import Energy
 from kibi.quantization.quantizing import Model
 from kibi.quantization.report import FloatOperator, LayerFigures
@@ -78,7 +78,7 @@ def _unevenness(model: Model, index: int) -> float:
 def float_operators(model: Model) -> tuple[FloatOperator, ...]:
     """The operators that stay float32."""
     return tuple(
-        FloatOperator(layer.index, layer.name, model.network.records[layer.outputs[0]].name, choice.reason)
+        FloatOperator(layer.index, layer.name, model.network.name_of(layer), choice.reason)
         for layer in model.network.layers
         if (choice := model.choices[layer.index]).dtype is DType.F32
     )

@@ -15,8 +15,9 @@ from functools import cached_property
 from kibi.dtypes import DType
 from kibi.errors import PlanError
 from kibi.quantization.costs import Shares, shares_of
+from kibi.quantization.layer import Layer
 from kibi.quantization.loss import Loss, LossJudge
-from kibi.quantization.network import Layer, Network
+from kibi.quantization.network import Network
 from kibi.quantization.precision import PRECISIONS, Precision, precisions_down_to
 from kibi.quantization.quantizing import Model
 from kibi.quantization.report import LIMIT_WORDS, Costs, Limits

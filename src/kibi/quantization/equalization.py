@@ -14,7 +14,8 @@ import numpy as np
 
 from kibi.dtypes import Array
 from kibi.quantization.calibration import Values
-from kibi.quantization.network import Layer, Network
+from kibi.quantization.layer import Layer
+from kibi.quantization.network import Network
 from kibi.quantization.quantizing import Changes, Model
 from kibi.quantization.rules import RULES
 

@@ -109,7 +109,7 @@ def _budget(model: Model, limits: Limits, costs: Costs, found: Found) -> Budget:
     types = types_of(model)
     network = model.network
     chosen = tuple(
-        LayerType(layer.index, layer.name, network.records[layer.outputs[0]].name, types[layer.index])
+        LayerType(layer.index, layer.name, network.name_of(layer), types[layer.index])
         for layer in network.layers
         if layer.index in types
     )

@@ -13,8 +13,8 @@ import numpy as np
 from kibi.dtypes import Array, DType
 from kibi.quantization.calibration import Values
 from kibi.quantization.equalization import equalized
+from kibi.quantization.layer import Layer
 from kibi.quantization.layout import Form
-from kibi.quantization.network import Layer
 from kibi.quantization.noise import Energy, Rows, answers_of, exact_elements, joined, noise_of
 from kibi.quantization.quantizing import Changes, Model
 from kibi.quantization.recurrent import seen_of

@@ -11,7 +11,8 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.quantization.affine import MOST_REAL, Affine, Range
-from kibi.quantization.network import Layer, Network
+from kibi.quantization.layer import Layer
+from kibi.quantization.network import Network
 from kibi.quantization.recurrent import (
     HIDDEN_STATE,
     LSTM,
@@ -21,6 +22,7 @@ from kibi.quantization.recurrent import (
     state_type,
 )
 from kibi.quantization.rules import RULES, Rule, Scales
+from kibi.quantization.subgraphs import CALLERS, VARIABLES
 
 Form = tuple[int, DType]
 """A tensor's index, and a type in which it is needed."""
@@ -68,6 +70,10 @@ def choose(
 def _choice(network: Network, layer: Layer, wanted: DType, refused: str | None, why: str) -> Choice:
     if not any(network.is_real(index) for index in (*layer.inputs, *layer.outputs)):
         return Choice(None)
+    if layer.name in CALLERS:
+        return Choice(DType.F32, "the subgraphs that it runs stay float32")
+    if layer.name in VARIABLES:
+        return Choice(DType.F32, "its variable stays float32")
     if wanted is DType.F32:
         return Choice(DType.F32, why)
     if refused is not None:

@@ -7,44 +7,14 @@ from functools import cached_property
 from kibi.dtypes import Array, DType
 from kibi.errors import ModelError, Problem
 from kibi.frontends.tflite import parse_tflite
-from kibi.frontends.tflite.builder import Attribute
 from kibi.frontends.tflite.drafts import corrupt
 from kibi.frontends.tflite.flatbuffer import CorruptError, OverlapError
-from kibi.frontends.tflite.reader import ModelReader, OperatorRecord, TensorRecord
+from kibi.frontends.tflite.reader import ModelReader, TensorRecord
 from kibi.ir import Graph, NodeView
-from kibi.quantization.attributes import attributes_of
+from kibi.quantization.layer import Layer
+from kibi.quantization.subgraphs import Subgraph
 
 _CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
-
-
-@dataclass(frozen=True)
-class Layer:
-    """An operator of the file that is computed while the model runs.
-
-    Attributes:
-        index: of the operator in the file.
-        record: the operator.
-        attributes: the fields of its options.
-    """
-
-    index: int
-    record: OperatorRecord
-    attributes: Mapping[str, Attribute] = field(default_factory=dict, repr=False)
-
-    @property
-    def name(self) -> str:
-        """The schema's name of the operator."""
-        return self.record.name
-
-    @property
-    def inputs(self) -> tuple[int, ...]:
-        """Tensor indices; -1 for an optional input that is left out."""
-        return self.record.inputs
-
-    @property
-    def outputs(self) -> tuple[int, ...]:
-        """Tensor indices."""
-        return self.record.outputs
 
 
 @dataclass(frozen=True)
@@ -57,6 +27,7 @@ class Network:
         layers: in the file's order.
         records: the tensors of the file.
         metadata: its named pieces.
+        subgraphs: those after the first one, which stay as they are.
     """
 
     reader: ModelReader = field(repr=False)
@@ -64,6 +35,7 @@ class Network:
     layers: tuple[Layer, ...]
     records: tuple[TensorRecord, ...] = field(repr=False)
     metadata: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+    subgraphs: tuple[Subgraph, ...] = ()
 
     @staticmethod
     def of(data: bytes, source: str) -> "Network":
@@ -74,15 +46,15 @@ class Network:
             source: the file's name, for messages.
 
         Raises:
-            ModelError: the file is broken or not supported, is quantized already, or has several subgraphs.
+            ModelError: the file is broken or not supported, or is quantized already.
         """
         graph = parse_tflite(data, source)
         try:
             reader = ModelReader(data)
-            operators = [
-                Layer(index, record, attributes_of(record, len(data)))
-                for index, record in ((index, reader.operator(index)) for index in range(reader.operator_count))
-            ]
+            operators = [Layer.of(reader, index, len(data)) for index in range(reader.operator_count)]
+            others = tuple(
+                Subgraph.of(reader.subgraph(number), len(data)) for number in range(1, reader.subgraph_count)
+            )
             records = tuple(reader.tensor(index) for index in range(reader.tensor_count))
             metadata = tuple(
                 (name, found.tobytes())
@@ -92,12 +64,14 @@ class Network:
         except (CorruptError, OverlapError) as error:
             raise ModelError(source, [corrupt(error)]) from error
         layers = tuple(
-            layer for layer in operators if not all(graph.tensors[index].is_constant for index in layer.outputs)
+            layer
+            for layer in operators
+            if not layer.outputs or not all(graph.tensors[index].is_constant for index in layer.outputs)
         )
-        problems = list(_problems(reader, graph, layers))
+        problems = [*_problems(graph, layers), *(problem for each in others for problem in each.problems())]
         if problems:
             raise ModelError(source, problems)
-        return Network(reader, graph, layers, records, metadata)
+        return Network(reader, graph, layers, records, metadata, others)
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -130,6 +104,11 @@ class Network:
             index >= 0 and self.graph.tensors[index].is_constant and self.graph.tensors[index].type.dtype is DType.F32
         )
 
+    def name_of(self, layer: Layer) -> str:
+        """The name of the tensor that an operator makes; of one that makes none, that of the last one that it reads."""
+        indices = [*layer.outputs[:1], *reversed([index for index in layer.inputs if index >= 0])]
+        return self.records[indices[0]].name if indices else ""
+
     @cached_property
     def views(self) -> Mapping[int, NodeView]:
         """The first node of each operator of the file, by its index there."""
@@ -157,12 +136,8 @@ class Network:
         return {index: tuple(layers) for index, layers in found.items()}
 
 
-def _problems(reader: ModelReader, graph: Graph, layers: tuple[Layer, ...]) -> Iterator[Problem]:
+def _problems(graph: Graph, layers: tuple[Layer, ...]) -> Iterator[Problem]:
     """Yields what keeps a model from being quantized."""
-    if reader.subgraph_count > 1:
-        what = f"it has {reader.subgraph_count} subgraphs (IF, WHILE, CALL_ONCE); models with one can be quantized"
-        yield Problem(what, "Export the model without control flow and without variables")
-        return
     quantized = [
         tensor
         for tensor in graph.tensors

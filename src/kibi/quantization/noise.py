@@ -97,16 +97,17 @@ def answers_of(network: Network) -> tuple[int, ...]:
     Of an output that is no real number, such as the number of a class, it is what the number was made of.
     """
     found: list[int] = []
+    reals = frozenset(network.reals)  # without what is read of variables
     waiting = list(reversed(network.outputs))
     while waiting:
         index = waiting.pop()
         layer = network.makers.get(index)
         if layer is None:
             continue
-        before = [each for each in layer.inputs if network.is_real(each) and each in network.makers]
+        before = [each for each in layer.inputs if each in reals and each in network.makers]
         if before and (layer.name in _LAST or not network.is_real(index)):
             waiting += reversed(before)
-        elif network.is_real(index):
+        elif index in reals:
             found.append(index)
     return tuple(dict.fromkeys(found))
 

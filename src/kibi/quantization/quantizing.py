@@ -12,8 +12,9 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.quantization.affine import Affine
 from kibi.quantization.calibration import Channels, Values
+from kibi.quantization.layer import Layer
 from kibi.quantization.layout import Choice, Form, Layout, choose, lay_out
-from kibi.quantization.network import Layer, Network
+from kibi.quantization.network import Network
 from kibi.quantization.precision import Precision
 from kibi.quantization.recurrent import SVDF, seen_of, unbounded
 from kibi.quantization.writing import Written, write_model

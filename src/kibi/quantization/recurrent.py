@@ -13,7 +13,9 @@ from kibi.dtypes import Array, DType
 from kibi.ir import NodeView
 from kibi.quantization.affine import Affine, Range
 from kibi.quantization.calibration import Channels, calibrate
-from kibi.quantization.network import Layer, Network
+from kibi.quantization.layer import Layer
+from kibi.quantization.network import Network
+from kibi.quantization.variables import variables_of
 
 LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 """The schema's name."""
@@ -133,4 +135,4 @@ def seen_of(network: Network, rows: Sequence[Sequence[Array]], *, keep_state: bo
         inputs = kept[layer.inputs[0]]
         chosen = inputs if keep_state else inputs[:: max(1, len(inputs) // _MOST_ROWS)]
         seen[state_of(layer)] = states_of(network, layer, chosen, keep_state=keep_state)
-    return seen
+    return seen | variables_of(network, seen)

@@ -10,8 +10,9 @@ from kibi.errors import InternalError
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.reader import TENSOR_TYPES
 from kibi.quantization.affine import Affine, Range, quantize_bias, quantize_time_weights, quantize_weights
+from kibi.quantization.layer import Layer
 from kibi.quantization.layout import Form, Layout
-from kibi.quantization.network import Layer, Network
+from kibi.quantization.network import Network
 from kibi.quantization.recurrent import (
     BIASES,
     CELL_STATE,
@@ -104,8 +105,16 @@ class _Writer:
         outputs = [self._output(index) for index in self._network.outputs]
         self._add_signatures(inputs, outputs)
         self._add_metadata()
-        data = self._builder.finish(outputs, inputs, description="quantized by Kibi")
+        data = self._finished(inputs, outputs)
         return Written(data, self._layout, dict(self._forms), dict(self._operators))
+
+    def _finished(self, inputs: Sequence[int], outputs: Sequence[int]) -> bytes:
+        """The file, with the further subgraphs as they are."""
+        for each in self._network.subgraphs:
+            self._builder.end_subgraph(outputs, inputs)
+            each.write(self._builder)
+            inputs, outputs = each.inputs, each.outputs
+        return self._builder.finish(outputs, inputs, description="quantized by Kibi")
 
     def _input(self, index: int) -> int:
         if not self._network.is_real(index):
@@ -182,7 +191,7 @@ class _Writer:
             self._made(index, made_as) if self._network.is_real(index) else self._as_it_is(index)
             for index in layer.outputs
         ]
-        self._operators[self._copy(layer, inputs, outputs)] = layer.index
+        self._operators[layer.write(self._builder, inputs, outputs)] = layer.index
 
     def _plain(self, index: int) -> int:
         return self._form(index, DType.F32) if self._network.is_real(index) else self._as_it_is(index)
@@ -313,26 +322,13 @@ class _Writer:
             )
         return self._constants[key]
 
-    def _copy(self, layer: Layer, inputs: Sequence[int], outputs: Sequence[int]) -> int:
-        """Adds an operator with the attributes that it had."""
-        record = layer.record
-        if record.name.startswith("CUSTOM:"):
-            code = record.name.removeprefix("CUSTOM:")
-            data = record.custom_options.tobytes()
-            return self._builder.operator("CUSTOM", inputs, outputs, custom_code=code, custom_options=data)
-        return self._builder.operator(
-            record.name,
-            inputs,
-            outputs,
-            layer.attributes,
-            options_type=record.options_type if layer.attributes else None,
-        )
-
     def _add_signatures(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         given = dict(zip(self._network.inputs, inputs, strict=True))
         made = dict(zip(self._network.outputs, outputs, strict=True))
         for each in self._network.graph.signatures:
-            if all(index in given for _, index in each.inputs) and all(index in made for _, index in each.outputs):
+            if each.subgraph:
+                self._builder.signature(each.key, each.subgraph, each.inputs, each.outputs)
+            elif all(index in given for _, index in each.inputs) and all(index in made for _, index in each.outputs):
                 self._builder.signature(
                     each.key,
                     0,
