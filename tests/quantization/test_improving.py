@@ -1,11 +1,8 @@
 """What makes the error of a quantized model smaller."""
 
-from functools import cache
-
-import numpy as np
 import pytest
 
-from examples.patterns import Layer, Net, accuracy, patterns
+from examples.patterns import Net, accuracy, patterns
 from kibi.dtypes import Array
 from kibi.quantization.equalization import equalized, pairs_of
 from kibi.quantization.improving import improve
@@ -13,34 +10,21 @@ from kibi.quantization.network import Network
 from kibi.quantization.noise import answer_noise
 from kibi.quantization.quantizing import Model, Wishes, quantize_network
 from kibi.quantization.running import GraphRunner
+from tests.quantization.networks import inputs_of, network
 
 Rows = list[tuple[Array, ...]]
 
 
-@cache
 def uneven(activation: str) -> Net:
-    """A separable network whose channels differ in range by up to 64; ReLU6 cuts nothing more than before."""
-    net = Net(
-        [
-            Layer("conv", 8, 3, 2, activation),
-            Layer("depthwise", 0, 3, 1, activation),
-            Layer("conv", 16, 1, 1, activation),
-            Layer("depthwise", 0, 3, 2, activation),
-            Layer("conv", 24, 1, 1, activation),
-            Layer("dense", 10),
-        ],
-        (12, 12, 1),
-    )
-    net.train(*patterns(1000, 1), epochs=6)
-    rng = np.random.default_rng(5)
-    for number in range(4):
-        net.rescale(number, 2.0 ** rng.uniform(-6, 0, net.layers[number].channels))
-    return net
+    """A separable network whose channels differ in range by up to 128; ReLU6 cuts nothing more than before."""
+    found = network(f"uneven {activation}")
+    assert isinstance(found, Net)
+    return found
 
 
 def rows_of(count: int, seed: int) -> Rows:
     """Inputs."""
-    return [(picture[None].astype(np.float32),) for picture in patterns(count, seed)[0]]
+    return [(each,) for each in inputs_of("uneven RELU", count, seed)]
 
 
 def right_of(model: Model, count: int, seed: int) -> float:
@@ -52,8 +36,7 @@ def right_of(model: Model, count: int, seed: int) -> float:
 
 def quantized(activation: str) -> Model:
     """The uneven network with the ranges of the data."""
-    network = Network.of(uneven(activation).file(), "model.tflite")
-    return quantize_network(network, rows_of(128, 1), Wishes())
+    return quantize_network(Network.of(uneven(activation).file(), "model.tflite"), rows_of(128, 1), Wishes())
 
 
 @pytest.mark.parametrize("activation", ["RELU", "RELU6"])
@@ -107,8 +90,7 @@ def test_improvement_is_never_worse_on_the_inputs_that_judge() -> None:
 
 def test_few_inputs_are_enough() -> None:
     """One calibration input gives ranges, and is its own judge."""
-    network = Network.of(uneven("RELU").file(), "model.tflite")
     rows = rows_of(1, 1)
-    plain = quantize_network(network, rows, Wishes())
+    plain = quantize_network(Network.of(uneven("RELU").file(), "model.tflite"), rows, Wishes())
     better, _ = improve(plain, rows, lambda _: None)
     assert answer_noise(better, rows).decibels >= answer_noise(plain, rows).decibels
