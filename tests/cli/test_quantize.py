@@ -182,6 +182,13 @@ def test_wrong_input_ends_in_a_reason_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_array_without_memory_for_it_is_refused(files: Path) -> None:
+    """Whoever yields a list of an array that takes no memory, such as a broadcast one, asks for a copy that takes terabytes."""
+    huge = np.broadcast_to(np.zeros((), np.float32), (1 << 20, 1 << 20))
+    with pytest.raises(InputError, match="there is no memory for its elements"):
+        kibi.quantize(files / "net.tflite", lambda: iter([[huge]]))
+
+
 def test_quantized_model_is_refused(files: Path) -> None:
     """With the reason, and what to give instead."""
     with pytest.raises(ModelError, match=r"quantized already.*Give the float32 model"):

@@ -40,6 +40,7 @@ from tests.fuzz.c_calls import random_calls
 from tests.fuzz.checks import BrokenPromiseError, explore, load
 from tests.fuzz.corpus import corpus
 from tests.fuzz.native import NativeCase, check_batch, prepared
+from tests.fuzz.quantizing import float_networks, float_sources, quantize_hostile
 
 _FAIR_ENDS = frozenset((*range(13), 14, 15))
 """Exit codes that say what is wrong; 13 is memory that ran out, and 70 a bug."""
@@ -296,6 +297,23 @@ def _package(case: Case) -> int:
         path.unlink()
 
 
+def _quantize(case: Case) -> int:
+    """Quantizes a float model, which is mostly mutated, with data that are mostly hostile."""
+    rng = case.rng()
+    how = rng.random()
+    sound = (*float_networks(), *(corpus()[number] for number in float_sources()))
+    if how < 0.6:
+        case.data = sound[int(rng.integers(len(sound)))]
+    elif how < 0.8:
+        case.data = byte_mutations.mutated(sound[int(rng.integers(len(sound)))], rng)
+    else:
+        try:
+            case.data = model_mutations.mutated(int(rng.choice(float_sources())), rng)
+        except model_mutations.WriterError:
+            return 0
+    return quantize_hostile(case.data, rng, case.folder)
+
+
 def _c_api(case: Case) -> int:
     """Calls the functions of a compiled model in a random order with wrong arguments."""
     random_calls(case.rng())
@@ -315,6 +333,7 @@ STAGES: Mapping[str, Callable[[Case], int]] = {
     "c_api": _c_api,
     "package": _package,
     "data": _data,
+    "quantize": _quantize,
 }
 """Every stage by its name."""
 

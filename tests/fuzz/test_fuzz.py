@@ -17,6 +17,7 @@ _COUNTS = {
     "load": amount(18_000, 16_600), "model": amount(250, 400), "native": amount(3, 8), "plan": amount(250, 500),
     "regions": 100, "place": amount(250, 500), "events": amount(250, 500), "arrays": amount(80, 200), "data": amount(150, 2_000),
     "inspect": 100, "c_api": amount(600, 1_000), "package": amount(500, 5_000),
+    "quantize": amount(150, 2_000),
 }  # fmt: skip
 _SEED = 1
 _LEAST = 0.4

@@ -9,23 +9,22 @@ import pytest
 from examples.patterns import Layer, Net, patterns
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError, KibiError
-from kibi.quantization import calibration, noise
 from kibi.quantization.network import Network
 from kibi.quantization.noise import layer_noise
 from kibi.quantization.quantizing import Wishes, quantize_network
 from tests.quantization.test_recurrent import lstm
-from tests.quantization.test_rules import PythonRunner
 from tests.support.amount import amount
+from tests.support.python_runner import without_compiler
 
 _WORDS = (b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\x80", b"\1\0\0\0", b"\xff\xff\xff\x7f", b"\0\0\xc0\x7f")
 _MOST_ELEMENTS = 100_000
 
 
 @pytest.fixture(autouse=True)
-def without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_python() -> Iterator[None]:
     """Graphs run in Python."""
-    monkeypatch.setattr(calibration, "GraphRunner", PythonRunner)
-    monkeypatch.setattr(noise, "GraphRunner", PythonRunner)
+    with without_compiler():
+        yield
 
 
 def damaged(count: int) -> Iterator[bytes]:

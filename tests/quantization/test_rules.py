@@ -1,7 +1,6 @@
 """Every operator that has a rule computes integers that are near to its floats."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,9 +8,6 @@ import pytest
 from kibi.dtypes import Array, DType
 from kibi.errors import KibiError
 from kibi.frontends.tflite.builder import ModelBuilder
-from kibi.ir import Graph
-from kibi.ir.evaluation import evaluator
-from kibi.quantization import calibration, noise
 from kibi.quantization.network import Network
 from kibi.quantization.noise import exact_elements, noise_of
 from kibi.quantization.quantizing import Model, Wishes, quantize_network
@@ -19,6 +15,7 @@ from kibi.quantization.rules import RULES, Scales
 from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+from tests.support.python_runner import PythonRunner, without_compiler
 
 Rows = list[tuple[Array, ...]]
 _LEAST = {DType.S8: 22.0, DType.S16: 30.0}
@@ -33,24 +30,11 @@ _ASKING = sorted(name for name, rule in RULES.items() if rule.scales is Scales.N
 _EXACT = sorted(RULES.keys() - _HARD.keys() - set(_ASKING))
 
 
-class PythonRunner:
-    """What `GraphRunner` does, by the references: graphs of one operator need no compiler."""
-
-    def __init__(self, graph: Graph, wanted: Sequence[int]) -> None:
-        self._run = evaluator(replace(graph, outputs=tuple(wanted)))
-
-    def run_all(self, rows: Sequence[Sequence[Array]], *, keep_state: bool = False) -> Iterator[tuple[Array, ...]]:
-        """Yields the wanted elements for each input."""
-        del keep_state
-        for inputs in rows:
-            yield tuple(self._run(inputs))
-
-
 @pytest.fixture(autouse=True)
-def without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_python() -> Iterator[None]:
     """Graphs run in Python."""
-    monkeypatch.setattr(calibration, "GraphRunner", PythonRunner)
-    monkeypatch.setattr(noise, "GraphRunner", PythonRunner)
+    with without_compiler():
+        yield
 
 
 def drawn(name: str, seed: int) -> tuple[Network, Rows] | None:

@@ -194,12 +194,19 @@ def own_array(value: object, source: str) -> Array:
     """An array of what a function yields.
 
     Raises:
-        InputError: NumPy cannot convert it to numbers.
+        InputError: NumPy cannot convert it to numbers, or has no memory for them.
     """
+    array: Array | None = None
     try:
         array = np.asarray(value)
+    except MemoryError:
+        pass
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{source}: it is no array: {error}. Yield NumPy arrays.") from None
+    if array is None:
+        raise InputError(
+            f"{source}: there is no memory for its elements. Yield arrays of the shape of the model's inputs."
+        )
     if array.dtype.kind not in "biuf":
         raise InputError(f"{source}: its elements are {array.dtype}. Yield arrays of numbers.")
     return array
