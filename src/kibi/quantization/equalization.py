@@ -1,7 +1,7 @@
-"""Cross-layer equalization: channels of very different ranges get similar ones, by factors that the next layer takes back.
+"""Equalizes the channels of tensors: those of very different ranges get similar ones. The outputs of the model stay what they are.
 
-If a channel of a layer is multiplied with a positive factor, and the next layer's weights for it are divided by the factor, both
-compute the same. Operators between them must keep factors, as ReLU and pooling do. One scale then serves all channels of a tensor.
+The weights of the layer that makes a channel are multiplied with a positive factor, and those of the next layer that has some are
+divided by it. Operators between both must keep factors, as ReLU and pooling do. One scale then suits all channels of a tensor.
 
 Source of the idea: Nagel et al., Data-Free Quantization Through Weight Equalization and Bias Correction, 2019. Here, the ranges of
 channels are those of the data. Of ReLU6, only channels are widened that the data do not drive to 6.
@@ -65,12 +65,12 @@ def pairs_of(network: Network) -> Iterator[Pair]:
 
 
 def equalized(model: Model, part: float) -> Changes:
-    """The changes of a model with equalized channels.
+    """The changes of a model whose channels are equalized.
 
     Args:
         model: the quantized model.
-        part: 1: all channels of a tensor get the same range; 1/2: the ranges of the tensor and of the next weights share the
-            differences; before a depthwise convolution, whose channels have scales of their own, it is always 1.
+        part: how much of the differences between channels goes from the tensor to the next weights: 1 all, so that all channels of
+            the tensor have one range; 1/2 half. Before a depthwise convolution, whose channels have scales of their own, it is 1.
     """
     network, changes = model.network, model.changes
     weights, factors = dict(changes.weights), dict(changes.factors)

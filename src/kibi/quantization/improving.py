@@ -118,7 +118,7 @@ def _halves(rows: Rows, *, is_sequence: bool) -> tuple[Rows, Rows]:
 
 
 def _equalize(best: _Best) -> None:
-    """Equalizes the channels of all tensors between layers, as far as one of the shares makes the noise smaller."""
+    """Equalizes channels with each of the shares in turn, and keeps what makes the noise smaller."""
     start = best.model
     for share in _SHARES:
         changes = equalized(start, share)

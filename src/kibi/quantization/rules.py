@@ -49,7 +49,7 @@ class Rule:
             the range of all others may become its end.
         is_symmetric: True if the source must have the zero point 0, because the kernel takes elements of 0 for zeros.
         joins_inputs: True if all inputs share scale and zero point, and the output has its own.
-        narrow: the place of a constant that is s8 beside elements of s16; None if there is none.
+        narrow: the place of a constant that is s8 beside elements of s16; None: all have one type.
     """
 
     scales: Scales = Scales.OWN
