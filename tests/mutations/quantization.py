@@ -5,6 +5,7 @@ from tests.mutations.mutation import Mutation
 _FOLDER = "tests/quantization"
 _QUANTIZING, _RULES = f"{_FOLDER}/test_quantizing.py", f"{_FOLDER}/test_rules.py"
 _IMPROVING, _RECURRENT = f"{_FOLDER}/test_improving.py", f"{_FOLDER}/test_recurrent.py"
+_BUDGET, _SUBGRAPHS = f"{_FOLDER}/test_budget.py", f"{_FOLDER}/test_subgraphs.py"
 
 QUANTIZATION = (
     Mutation(
@@ -94,5 +95,69 @@ QUANTIZATION = (
         "2.0 ** (ceil(log2(largest)) - 17)",
         "The cells of an LSTM reach beyond their type.",
         (_RECURRENT, "-k", "power_of_two"),
+    ),
+    Mutation(
+        "quantization.sums-of-an-svdf-leave-32-bits",
+        "quantization/affine.py",
+        "float(sums.max(initial=0)) / 32767,",
+        "float(reals.max(initial=0)) / 32767,",
+        "Weights over time are as large as s16 hold, so that the sum of several products wraps.",
+        (_RECURRENT, "-k", "room"),
+    ),
+    Mutation(
+        "quantization.activation-of-an-svdf-is-forgotten",
+        "quantization/recurrent.py",
+        'return "" if is_low and is_high else',
+        'return "" if is_low or is_high else',
+        "An SVDF whose output shares the scale of others lets values below 0 pass its RELU.",
+        (_RECURRENT, "-k", "whose_activation"),
+    ),
+    Mutation(
+        "quantization.variable-without-its-first-value",
+        "quantization/variables.py",
+        "for name, array in variables.first.items():",
+        "for name, array in dict[str, Array]().items():",
+        "What reads a variable has no range for the value that the variable begins with.",
+        (_SUBGRAPHS, "-k", "first_value"),
+    ),
+    Mutation(
+        "quantization.assignments-are-left-out",
+        "quantization/network.py",
+        "if not layer.outputs or not all(",
+        "if not all(",
+        "Operators that make no tensor are dropped: a variable keeps its first value.",
+        (_SUBGRAPHS, "-k", "variables_stay"),
+    ),
+    Mutation(
+        "quantization.signatures-of-other-graphs-name-the-first",
+        "quantization/writing.py",
+        "self._builder.signature(each.key, each.subgraph, each.inputs, each.outputs)",
+        "self._builder.signature(each.key, 0, each.inputs, each.outputs)",
+        "A second entry point leads to tensors of the first one's graph.",
+        (_SUBGRAPHS, "-k", "entry_points"),
+    ),
+    Mutation(
+        "quantization.limits-hold-too-much",
+        "quantization/report.py",
+        "for name, count in over.items() if count > 0}",
+        "for name, count in over.items() if count > self.given[name]}",
+        "A model that takes up to twice the budget fits.",
+        (_BUDGET, "-k", "limits_say or nothing_is_written"),
+    ),
+    Mutation(
+        "quantization.lost-accuracy-is-no-loss",
+        "quantization/loss.py",
+        "return self.lost_accuracy + self.noise",
+        "return self.noise",
+        "Types are chosen by the noise alone, though there are labels.",
+        (_BUDGET, "-k", "accuracy_counts"),
+    ),
+    Mutation(
+        "quantization.conversions-cost-nothing",
+        "quantization/costs.py",
+        "conversions += operator.instructions",
+        "conversions += 0",
+        "Types that take turns look as cheap as types of one kind.",
+        (_BUDGET, "-k", "conversions"),
     ),
 )
