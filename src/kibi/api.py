@@ -45,7 +45,7 @@ def load(
         signature: the entry point whose graph is wanted; its inputs and outputs then have the signature's names. None: the
             first graph, which TFLM runs.
         decompress: True to decode all compressed weights ahead of time: more flash, and the fastest kernels. False: weights with
-            codebooks stay as they are where kernels can decode them and that saves flash.
+            codebooks and weights of int4 stay as they are where kernels can decode them and that saves flash.
         shapes: of inputs, by name and in its own order of axes, where a model leaves sizes open. The graph then has no
             `path`: whoever compares it with TFLM converts the model first.
 
@@ -58,13 +58,13 @@ def load(
     """
     from kibi.frontends import load as read  # noqa: PLC0415 - see the module's docstring, here and below
     from kibi.frontends.model_file import can_be_read_again  # noqa: PLC0415
-    from kibi.passes.codebooks import with_saving_codebooks, without_codebooks  # noqa: PLC0415
+    from kibi.passes.compressed_weights import compressed_where_it_saves, decompressed  # noqa: PLC0415
 
     graph = read(path, signature, shapes)
     is_first = graph.signature is None or graph.signature.subgraph == 0
     # What is no regular file, such as a pipe, cannot be read again by those who compare with TFLM.
     graph = replace(graph, path=Path(path) if is_first and not shapes and can_be_read_again(path) else None)
-    return without_codebooks(graph) if decompress else with_saving_codebooks(graph)
+    return decompressed(graph) if decompress else compressed_where_it_saves(graph)
 
 
 @bounded

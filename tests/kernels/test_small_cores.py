@@ -24,8 +24,8 @@ from tests.toolchain.tools import check_cross
 _SETS = {"cortex-m3": "armv7m", "cortex-m0plus": "armv6m"}
 _BUILDS = tuple((target, *build) for target in _SETS for build in (("zig", "s"), ("gcc", "2")))
 _KERNELS = (
-    "kibi_add_s8", "kibi_conv2d_s8", "kibi_depthwise_conv2d_s8", "kibi_fully_connected_s8",
-    "kibi_fully_connected_s8_accumulate", "kibi_mul_s8",
+    "kibi_add_s8", "kibi_conv2d_s8", "kibi_conv2d_s8_int4", "kibi_depthwise_conv2d_s8", "kibi_fully_connected_s8",
+    "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s8_int4", "kibi_fully_connected_s8_int4_accumulate", "kibi_mul_s8",
 )  # fmt: skip
 _DRAWN = 20
 _OVERLAID = 8

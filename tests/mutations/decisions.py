@@ -108,6 +108,14 @@ _SELECTION = (
         ("tests/selection/test_weights.py", "-k", "save_less_than_the_decoder"),
     ),
     Mutation(
+        "operators.int4-takes-wider-weights",
+        "ops/sums/int4.py",
+        "tensor.data.max() <= _MOST",
+        "tensor.data.max() <= 2 * _MOST",
+        "Weights that a pass has made wider lose their upper bits.",
+        ("tests/passes/test_compressed_weights.py", "-k", "makes_wider"),
+    ),
+    Mutation(
         "selection.codes-are-longer-than-a-window-holds",
         "selection/rice.py",
         "return pattern, np.where(lengths > MOST_BITS, _TOO_LONG, lengths)",

@@ -6,6 +6,7 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.frontends.tflite.builder import Attribute, ModelBuilder
+from tests.support.compressed_models import int4_bytes
 from tests.support.operator_models import Case
 
 
@@ -46,8 +47,8 @@ GEOMETRIES = (
 )
 
 
-def convolution(geometry: Geometry, seed: int = 0) -> Case:
-    """A model with random weights and inputs whose outputs spread over their range."""
+def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False) -> Case:
+    """A model with random weights, of int8 or int4, and inputs whose outputs spread over their range."""
     rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
     sizes = zip(g.size, g.kernel, strict=True)
     reach = ((size, 0 if g.padding == "SAME" else g.dilation * (kernel - 1)) for size, kernel in sizes)
@@ -57,11 +58,17 @@ def convolution(geometry: Geometry, seed: int = 0) -> Case:
     shape = (1, *g.size, g.channels)
     data = rng.integers(-128, 128, shape).astype(np.int8)
     source = b.input(shape, DType.S8, 1 / 64, -5)
-    kernel = b.constant(weights, [1 / 64] * g.outputs, [0] * g.outputs, axis=axis)
+    scales = [1 / 64] * g.outputs
+    if is_int4:
+        weights, scales = weights >> 4, [1 / 4] * g.outputs
+        kernel = b.tensor(weights.shape, "INT4", scales, [0] * g.outputs, axis=axis, data=int4_bytes(weights))
+    else:
+        kernel = b.constant(weights, scales, [0] * g.outputs, axis=axis)
     spread = float(np.sqrt(weights.size / g.outputs)) * 5500 / 4096 / 60
+    bias_scale = scales[0] / 64
     output = b.tensor([1, height, width, g.outputs], DType.S8, spread, 3)
     bias = b.constant(
-        rng.integers(-5000, 5000, g.outputs).astype(np.int32), [1 / 4096] * g.outputs, [0] * g.outputs, axis=0
+        rng.integers(-5000, 5000, g.outputs).astype(np.int32), [bias_scale] * g.outputs, [0] * g.outputs, axis=0
     )
     name = "CONV_2D" if g.groups else "DEPTHWISE_CONV_2D"
     multiplier: dict[str, Attribute] = {} if g.groups else {"depth_multiplier": g.outputs // g.channels}

@@ -91,6 +91,15 @@ def test_convolutions_with_packed_constants_agree(geometry: Geometry, goal: str)
         _compare(graph, target, goal=goal)
 
 
+@pytest.mark.parametrize("goal", ["speed", "flash"])
+def test_convolutions_with_weights_of_int4_agree(goal: str) -> None:
+    """The same of weights that are unpacked as they are used."""
+    for geometry in _GEOMETRIES[::3]:
+        graph = graph_of(convolution(geometry, is_int4=True))
+        for target in _TARGETS[:2]:
+            _compare(graph, target, goal=goal)
+
+
 @zoo.requires_zoo
 @pytest.mark.parametrize("name", sample(_MODELS, _MODELS[2::7]))
 def test_real_model_agrees(name: str) -> None:

@@ -26,6 +26,14 @@ def packed(indices: Array, bits: int) -> NDArray[np.uint8]:
     return np.packbits((np.asarray(indices, np.int64).reshape(-1, 1) >> places & 1).astype(np.uint8))
 
 
+def int4_bytes(array: Array) -> bytes:
+    """Elements of -8 … 7 as int4: two in a byte, the first in its lower half."""
+    halves = array.reshape(-1).astype(np.uint8) & 0xF
+    pairs = np.append(halves, np.zeros(len(halves) % 2, np.uint8)).reshape(-1, 2)
+    packed_pairs: NDArray[np.uint8] = (pairs[:, 0] | pairs[:, 1] << 4).astype(np.uint8)
+    return packed_pairs.tobytes()
+
+
 def header(kind: int, parameters: int = 0, values: int = 0, *, version: int = 1, own_version: int = 1) -> bytes:
     """The 16 bytes in front of what describes an encoded tensor."""
     return bytes([kind, version, 0, 0, own_version, parameters, values, *[0] * 9])

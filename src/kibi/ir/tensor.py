@@ -121,7 +121,8 @@ class Tensor:
         is_variable: true if it keeps its value from one inference to the next: it is state, and takes none of the arena.
         codebook: the indices and tables of a constant that the model file stores in that form, or None.
         initial: the elements of a variable before the first inference, of the type's shape; None: each is the zero point, or 0.
-        is_int4: true if the model file holds the elements of a constant in four bits each; here they have eight.
+        is_int4: true if the elements of a constant have four bits each in the model file, and may have them in flash; here they
+            have eight.
         updates: the index of a variable, or of an earlier update of one, whose next value this tensor is. It is stored in the
             variable's own bytes, so steps that read the earlier value come first.
     """
@@ -171,6 +172,11 @@ class Tensor:
     def codebook_in_use(self) -> Codebook | None:
         """The look-up if it still gives the elements; None if a pass has replaced them."""
         return self.codebook if self.codebook is not None and self.codebook.elements is self.data else None
+
+    @property
+    def is_compressed(self) -> bool:
+        """True if kernels may read its elements in the smaller form that the model file has."""
+        return self.is_int4 or self.codebook_in_use is not None
 
     @property
     def is_planned(self) -> bool:

@@ -71,6 +71,21 @@ def convolution_distance(window: Window, output_channels: int, depth: int, *, us
     return least_distance((*alone, *_block_reads(window, output_channels, depth)))
 
 
+def blockwise_distance(window: Window, output_channels: int, block: int, *, is_read_before: bool) -> int:
+    """Returns the distance of convolutions that write some channels of a pixel together, then the next ones; in elements.
+
+    Args:
+        window: its geometry.
+        output_channels: of the convolution.
+        block: the most channels that are written together.
+        is_read_before: True if a window is read before its first outputs are written; else it is read again for each block.
+    """
+    last = 0 if is_read_before else (output_channels - 1) // block * block
+    return least_distance(
+        (window.first_inside(x) * window.channels, x * output_channels + last) for x in range(window.output_width)
+    )
+
+
 def _block_reads(window: Window, output_channels: int, depth: int) -> Iterator[tuple[int, int]]:
     """The reads where pixels are computed in blocks: their windows are read before any of their channels is written."""
     if depth != window.channels:

@@ -1,4 +1,4 @@
-"""Parameters of the kernels of CONV_2D whose filters are packed: for certain windows and processors, or as a codebook."""
+"""Parameters of the kernels of CONV_2D whose filters are packed: for certain windows and processors, as a codebook, as int4."""
 
 from types import MappingProxyType
 
@@ -221,6 +221,53 @@ class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
         output: output_width * output_channels
         scratch: kernel_rows * kernel_width * input_channels * (at_once + uses_im2col * min(2, output_width)) + \
             at_once * output_width
+    """
+
+
+class Conv2DInt4Params(Params, kernels=("kibi_conv2d_s8_int4",)):
+    """CONV_2D of s8 with a filter of int4."""
+
+    filter: Array = array(
+        DType.S32,
+        "[blocks of four channels][words for kernel_rows * kernel_width * input_channels elements], as kibi_int4_s8.h says",
+        is_packed=True,
+    )
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input_zero_point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    gathers: int = number(
+        DType.S32,
+        "1: the kernel copies each window into scratch; 0: windows are inside of the input, each in one piece, and it reads them "
+        "in place",
+    )
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    # No factor is negative: sizes are at least 1, and `gathers` is 0 or 1.
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, dilation)))))))
+        require: 0 <= pad
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
+        require: 0 <= gathers <= 1
+        require: (1 - gathers) * (kernel_rows - 1 + (kernel_width - 1) * (dilation - 1) + pad) <= 0
+        require: (1 - gathers) * ((output_width - 1) * stride + kernel_width) <= input_width
+        array filter: ceil(output_channels, 4) * ceil(kernel_rows * kernel_width * input_channels, 2)
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: gathers * kernel_rows * kernel_width * input_channels
     """
 
 

@@ -327,6 +327,67 @@ class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_cod
     """
 
 
+class FullyConnectedInt4Params(Params, kernels=("kibi_fully_connected_s8_int4",)):
+    """FULLY_CONNECTED of s8 with a filter of int4."""
+
+    filter: Array = array(
+        DType.S32,
+        "[blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says",
+        is_packed=True,
+    )
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    piece: int = number(DType.S32, "neighbouring elements of an input vector that are read at once")
+    pieces: int = number(DType.S32, "pieces of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
+        require: (vectors_per_row - 1) * (pieces - 1) <= 0
+        require: vectors == vectors // vectors_per_row * vectors_per_row
+        array filter: ceil(output_channels, 4) * pieces * ceil(piece, 2)
+        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
+        output: vectors * output_channels
+    """
+
+
+class FullyConnectedInt4AccumulateParams(Params, kernels=("kibi_fully_connected_s8_int4_accumulate",)):
+    """FULLY_CONNECTED of s8 with a filter of int4, given the rows of vectors step by step."""
+
+    filter: Array = array(
+        DType.S32,
+        "[blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says",
+        is_packed=True,
+    )
+    bias: Array = array(
+        DType.S32, "[output_channels], which includes -input zero point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    piece: int = number(DType.S32, "elements of a row")
+    pieces: int = number(DType.S32, "rows of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of all steps")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, min(output_channels, vectors)))
+        require: node_steps == vectors * pieces
+        array filter: ceil(output_channels, 4) * pieces * ceil(piece, 2)
+        input: 1 x piece
+        output: vectors * output_channels
+        scratch: 4 * vectors * output_channels aligned 4
+    """
+
+
 class FullyConnectedRiceParams(Params, kernels=("kibi_fully_connected_s8_rice",)):
     """FULLY_CONNECTED of s8 with a filter of Golomb-Rice codes."""
 

@@ -232,6 +232,41 @@ void kibi_conv2d_s8_codebook(int8_t *output, const int8_t *const *rows, const ki
                              void *scratch);
 
 typedef struct {
+    /* [blocks of four channels][words for kernel_rows * kernel_width * input_channels elements], as kibi_int4_s8.h
+     * says */
+    const int32_t *filter;
+    /* [output_channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t input_zero_point;  /* -128 ... 127 */
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    /* 1: the kernel copies each window into scratch; 0: windows are inside of the input, each in one piece, and it
+     * reads them in place */
+    int32_t gathers;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
+} kibi_conv2d_s8_int4_params;
+
+/* CONV_2D with a filter of int4, which is unpacked as it is used: one output row.
+ * output: [output_width][output_channels]; may overlap an input row where no pixel is written over elements that are still
+ * read: pixels are written in order, up to four channels at a time. Where it gathers, a pixel's window is read before its first
+ * channel is written; else until its last channels are.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: where it gathers, kernel_rows * kernel_width * input_channels bytes, any alignment; else none. */
+void kibi_conv2d_s8_int4(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_int4_params *params,
+                         void *scratch);
+
+typedef struct {
     /* what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then the
      * differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again.
      * Weights are [kernel_rows][groups of four input channels][2][2] words, with the elements 0 and 2 of a group in

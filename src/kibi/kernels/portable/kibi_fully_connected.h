@@ -220,6 +220,58 @@ typedef struct {
 void kibi_fully_connected_s8_codebook(int8_t *output, const int8_t *const *rows,
                                       const kibi_fully_connected_s8_codebook_params *params, void *scratch);
 
+typedef struct {
+    /* [blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says */
+    const int32_t *filter;
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    int32_t piece;             /* neighbouring elements of an input vector that are read at once */
+    int32_t pieces;            /* pieces of a vector */
+    int32_t vectors;           /* input vectors, and output vectors, of a step */
+    int32_t vectors_per_row;   /* more than 1 only where pieces is 1; divides vectors */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_int4_params;
+
+/* FULLY_CONNECTED with a filter of int4, which is unpacked as it is used: the output vectors of one step.
+ * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * vectors are written in order, and one of the input is read until the last block of up to four channels is written.
+ * rows: the input vectors one after another, cut into pieces: vectors * pieces / vectors_per_row pointers to
+ * [vectors_per_row][piece].
+ * scratch: none. */
+void kibi_fully_connected_s8_int4(int8_t *output, const int8_t *const *rows,
+                                  const kibi_fully_connected_s8_int4_params *params, void *scratch);
+
+typedef struct {
+    /* [blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says */
+    const int32_t *filter;
+    /* [output_channels], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    int32_t piece;             /* elements of a row */
+    int32_t pieces;            /* rows of a vector */
+    int32_t vectors;           /* input vectors, and output vectors, of all steps */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_int4_accumulate_params;
+
+/* FULLY_CONNECTED of vectors that are spread over several rows, with a filter of int4: row after row is added up; the last call
+ * writes the output.
+ * output: [vectors][output_channels], written by the last call; may overlap the input row, which is read before.
+ * rows: one pointer to [piece], the row `step` of all vectors.
+ * scratch: 4 * vectors * output_channels bytes, aligned as int32_t; it keeps its contents from the first call to the last.
+ * step: 0 … vectors * pieces - 1, ascending. */
+void kibi_fully_connected_s8_int4_accumulate(int8_t *output, const int8_t *const *rows,
+                                             const kibi_fully_connected_s8_int4_accumulate_params *params, void *scratch,
+                                             int32_t step);
+
 /* Codes follow one another from the last byte to the first, from the highest bit of each byte to the lowest: channel after
  * channel, weight after weight. The byte of a channel in `codings` is 2**k + offset, with an offset below 2**k. A weight moved
  * by the offset, w + offset, has a multiple m = (w + offset) >> k and k low bits. Its code is a number q of zeros, which is 0,

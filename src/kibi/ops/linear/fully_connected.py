@@ -17,6 +17,7 @@ from kibi.ops.registry import register
 from kibi.ops.sums import float_sums
 from kibi.ops.sums.accumulator import Requantization, folded_bias, integer_matmul
 from kibi.ops.sums.codebook import codebook_params, filter_codebook
+from kibi.ops.sums.int4 import INT4_CHANNELS, has_int4_filter, packed_int4
 from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, is_s16
 from kibi.ops.windows.conv2d import check_integer_layer, is_float
 from kibi.quant import wrap_s32
@@ -37,7 +38,7 @@ class FullyConnected(Operator):
     kernels: ClassVar[tuple[str, ...]] = (
         "kibi_fully_connected_s8", "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s16",
         "kibi_fully_connected_s16_accumulate", "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate",
-        "kibi_fully_connected_s8_codebook",
+        "kibi_fully_connected_s8_codebook", "kibi_fully_connected_s8_int4", "kibi_fully_connected_s8_int4_accumulate",
     )  # fmt: skip
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
@@ -148,24 +149,40 @@ class FullyConnected(Operator):
             "vectors": vectors,
             "output_channels": channels,
         }
-        place = self.types.index(view["input"].type.dtype)
-        at_once, accumulating = self.kernels[2 * place : 2 * place + 2]
+        kernel, packed, block = self._filter(view, weights.reshape(channels, shared["pieces"], -1))
         if accumulates:
-            params = PARAMS[accumulating](filter=weights.reshape(-1), **shared)
             # The last call has read its row before it writes.
-            return KernelCall(accumulating, params, _sums_bytes(view), takes_step=True, inplace_distance_bytes=(0,))
-        found = filter_codebook(view)
-        packed = {"filter": weights.reshape(-1)}
-        if found is not None:
-            at_once = self.kernels[-1]
-            packed = codebook_params(found, (0, 1))
-        params = PARAMS[at_once](**packed, **shared, depth=depth, vectors_per_row=max(1, piece // depth))
-        # A vector is read again for each block of channels: of s8 four, or one after the last four; else always one.
-        has_fours = channels % 4 == 0 and view["input"].type.dtype is DType.S8 and found is None
-        last = channels - (4 if has_fours else 1)
+            params = PARAMS[kernel](**packed, **shared)
+            return KernelCall(kernel, params, _sums_bytes(view), takes_step=True, inplace_distance_bytes=(0,))
+        params = PARAMS[kernel](**packed, **shared, vectors_per_row=max(1, piece // depth))
+        # A vector is read again for each block of channels.
+        last = (channels - 1) // block * block
         reads = ((vector * depth, vector * channels + last) for vector in range(vectors))
         distance = view["input"].type.dtype.size_bytes * least_distance(reads)
-        return KernelCall(at_once, params, inplace_distance_bytes=(distance if _is_by_row(view) else None,))
+        return KernelCall(kernel, params, inplace_distance_bytes=(distance if _is_by_row(view) else None,))
+
+    def _filter(self, view: NodeView, weights: Array) -> tuple[str, dict[str, Any], int]:
+        """The kernel for the form that a layer's filter has in flash.
+
+        Args:
+            view: the node.
+            weights: `[O, pieces, elements of a piece]`.
+
+        Returns:
+            Its name, the struct fields of the filter, and how many output channels are computed together to the end.
+        """
+        accumulates = self.accumulates(view)
+        if has_int4_filter(view):
+            return self.kernels[-1 if accumulates else -2], {"filter": packed_int4(weights)}, INT4_CHANNELS
+        depth = {} if accumulates else {"depth": weights[0].size}
+        found = None if accumulates else filter_codebook(view)
+        if found is not None:
+            return self.kernels[-3], {**codebook_params(found, (0, 1)), **depth}, 1
+        dtype = view["input"].type.dtype
+        # Of s8 four, or one after the last four; else always one.
+        block = 4 if len(weights) % 4 == 0 and dtype is DType.S8 else 1
+        kernel = self.kernels[2 * self.types.index(dtype) + int(accumulates)]
+        return kernel, {"filter": weights.reshape(-1), **depth}, block
 
     def channel_axes(self, view: NodeView) -> Mapping[str, int]:
         """The first axis of filter and bias, but of a filter that is decoded."""

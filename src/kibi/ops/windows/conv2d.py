@@ -11,14 +11,15 @@ from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.ir.codebook import Codebook
 from kibi.kernels.params.conv2d import Conv2DS8Params, Conv2DS16Params
-from kibi.kernels.params.conv2d_packed import Conv2DCodebookParams
+from kibi.kernels.params.conv2d_packed import Conv2DCodebookParams, Conv2DInt4Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
-from kibi.ops.overlap import convolution_distance, grouped_distance
+from kibi.ops.overlap import blockwise_distance, convolution_distance, grouped_distance
 from kibi.ops.registry import register
 from kibi.ops.sums import float_sums
 from kibi.ops.sums.accumulator import Requantization, check_scaling, folded_bias, integer_matmul
 from kibi.ops.sums.codebook import codebook_params, filter_codebook
+from kibi.ops.sums.int4 import INT4_CHANNELS, has_int4_filter, packed_int4
 from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, check_symmetric, is_s16
 from kibi.ops.windows.window import Window, output_shape
 
@@ -45,7 +46,7 @@ class Conv2D(Operator):
     name: ClassVar[str] = "CONV_2D"
     inputs: ClassVar[tuple[str, ...]] = ("input", "filter", "bias?")
     kernels: ClassVar[tuple[str, ...]] = (
-        "kibi_conv2d_s8", "kibi_conv2d_s8_codebook", "kibi_conv2d_s16", "kibi_conv2d_f32",
+        "kibi_conv2d_s8", "kibi_conv2d_s8_codebook", "kibi_conv2d_s8_int4", "kibi_conv2d_s16", "kibi_conv2d_f32",
     )  # fmt: skip
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
     is_fast: ClassVar[bool] = True
@@ -108,9 +109,12 @@ class Conv2D(Operator):
         if is_s16(view):
             return convolution_call_s16(window, weights.astype(np.int8), self._scaling_s16(view))
         call = convolution_call(view, window, weights.astype(np.int8), Requantization.of(view, self.activation))
+        if window.channels != weights.shape[3]:
+            return call
+        if has_int4_filter(view):
+            return _int4_call(call, view["input"].quantization.zero_point, window, weights)
         found = filter_codebook(view)
-        is_grouped = window.channels != weights.shape[3]
-        return call if found is None or is_grouped else _codebook_call(call, found, window, weights.shape)
+        return call if found is None else _codebook_call(call, found, window, weights.shape)
 
     def _scaling_s16(self, view: NodeView) -> ScalingS16:
         return ScalingS16.of(view, self.activation, narrow_sums=self.narrow_sums)
@@ -195,7 +199,7 @@ def convolution_call(view: NodeView, window: Window, weights: NDArray[np.int8], 
         filter=weights.reshape(-1),
         bias=folded_bias(scaling.bias, weights.reshape(output_channels, -1), zero_point),
         **scaling.params(),
-        padding=np.full(max(1, _columns_outside(window) * depth), zero_point, np.int8),
+        padding=np.full(max(1, columns_outside(window) * depth), zero_point, np.int8),
         input_width=window.input_width,
         input_channels=window.channels,
         output_width=window.output_width,
@@ -265,6 +269,33 @@ def _codebook_call(call: KernelCall, found: Codebook, window: Window, shape: tup
     return KernelCall("kibi_conv2d_s8_codebook", params, scratch_bytes, inplace_distance_bytes=(distance,))
 
 
+def _int4_call(call: KernelCall, zero_point: int, window: Window, weights: Array) -> KernelCall:
+    """The same layer with its filter of int4.
+
+    Args:
+        call: of `kibi_conv2d_s8`.
+        zero_point: of the input.
+        window: the geometry.
+        weights: `[O, kernel rows, kernel width, C]`.
+    """
+    channels, rows, width, depth = weights.shape
+    is_one_piece = rows == 1 and (width == 1 or window.dilation_width == 1)
+    gathers = not is_one_piece or columns_outside(window) > 0
+    plain = call.params_as(Conv2DS8Params)
+    params = Conv2DInt4Params(
+        filter=packed_int4(weights.reshape(channels, 1, -1)),
+        bias=plain.bias,
+        multiplier=plain.multiplier,
+        shift=plain.shift,
+        input_zero_point=zero_point,
+        gathers=int(gathers),
+        **plain.scalars_for(Conv2DInt4Params),
+    )
+    scratch_bytes = rows * width * depth if gathers else 0
+    distance = blockwise_distance(window, channels, INT4_CHANNELS, is_read_before=gathers)
+    return KernelCall("kibi_conv2d_s8_int4", params, scratch_bytes, inplace_distance_bytes=(distance,))
+
+
 def _uses_im2col(window: Window, weights: NDArray[np.int8]) -> bool:
     """True if windows are copied into scratch, once for all output channels, before they are multiplied.
 
@@ -280,7 +311,7 @@ def _uses_im2col(window: Window, weights: NDArray[np.int8]) -> bool:
     return rows > 1 and width * depth < _LEAST_RUN and output_channels > _FEW_CHANNELS
 
 
-def _columns_outside(window: Window) -> int:
+def columns_outside(window: Window) -> int:
     """The most neighbouring columns of a window outside the input, on one side; they are read as one."""
     if window.dilation_width > 1:
         return 1

@@ -16,6 +16,7 @@ Unpacked = tuple[Numbers, Scaling]
 """Weights, [O, kernel_rows, kernel_width, channels of a group] or [O, depth], and the scaling of the channels."""
 _LANES = 16
 _RICE_BY_ROWS = "kibi_fully_connected_s8_rice_accumulate"
+_INT4_BY_ROWS = "kibi_fully_connected_s8_int4_accumulate"
 _BLOCK = 4
 """Channels of a block of depthwise convolutions."""
 
@@ -237,11 +238,25 @@ def _of_rice(call: Call) -> Unpacked:
     return weights, Scaling(call.array("bias", p.output_channels), *shared)
 
 
+def _of_int4(call: Call) -> Unpacked:
+    """Words of a block's weights for two elements: a byte for each of the channels 0, 2, 1 and 3, the first element's first."""
+    p = call.numbers
+    shape = (1, p.kernel_rows * p.kernel_width * p.input_channels) if hasattr(p, "kernel_rows") else (p.pieces, p.piece)
+    words = call.array("filter", -(-p.output_channels // 4), shape[0], -(-shape[1] // 2))
+    places = np.array([0, 16, 8, 24])[:, None] + np.array([0, 4])
+    raised = words[:, None, :, :, None] >> places[None, :, None, None] & 15
+    weights = (raised.astype(np.int64) - 8).reshape(4 * len(words), shape[0], -1)
+    weights = weights[: p.output_channels, :, : shape[1]]
+    windows = (p.kernel_rows, p.kernel_width, p.input_channels) if hasattr(p, "kernel_rows") else (-1,)
+    return weights.reshape(p.output_channels, *windows), Scaling.of(call, p.output_channels)
+
+
 _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_3x3x1": _of_single,
     "kibi_conv2d_s8_blocks": _of_blocks,
     "kibi_conv2d_s8_codebook": _of_codebook,
     "kibi_conv2d_s8_columns": _of_columns,
+    "kibi_conv2d_s8_int4": _of_int4,
     "kibi_conv2d_s8_lanes": _of_lanes,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
@@ -252,6 +267,7 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
 _VECTORS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
     "kibi_fully_connected_s8_codebook": _of_codebook,
+    "kibi_fully_connected_s8_int4": _of_int4,
     "kibi_fully_connected_s8_rice": _of_rice,
 }
 
@@ -273,14 +289,16 @@ def fully_connected(call: Call) -> None:
     finish(call, products(vectors_of(call, DType.S8), weights.T[None])[0], scaling)
 
 
-@kernel(_RICE_BY_ROWS)
+@kernel(_RICE_BY_ROWS, _INT4_BY_ROWS)
 def fully_connected_by_rows(call: Call) -> None:
-    """FULLY_CONNECTED of one vector whose rows come step by step; the scratch holds the sums."""
+    """FULLY_CONNECTED of vectors whose rows come step by step; the scratch holds the sums."""
     p = call.numbers
-    weights, scaling = call.once(lambda: _of_rice(call))
-    kept = call.work(p.output_channels, "i4")
-    start = np.zeros(p.output_channels, np.int64) if call.step == 0 else kept.astype(np.int64)
-    part = weights.reshape(p.output_channels, p.pieces, p.piece)[:, call.step]
-    kept[:] = wrap_s32(start + part @ call.row(0, p.piece, "i1").astype(np.int64))
-    if call.step == p.pieces - 1:
+    vectors = 1 if call.kernel == _RICE_BY_ROWS else p.vectors
+    weights, scaling = call.once(lambda: (_of_rice if call.kernel == _RICE_BY_ROWS else _of_int4)(call))
+    kept = call.work(vectors * p.output_channels, "i4").reshape(vectors, p.output_channels)
+    vector, piece = divmod(call.step, p.pieces)
+    start = np.zeros(p.output_channels, np.int64) if piece == 0 else kept[vector].astype(np.int64)
+    part = weights.reshape(p.output_channels, p.pieces, p.piece)[:, piece]
+    kept[vector] = wrap_s32(start + part @ call.row(0, p.piece, "i1").astype(np.int64))
+    if call.step == vectors * p.pieces - 1:
         finish(call, kept, scaling)

@@ -1,6 +1,6 @@
-"""Keeps look-up tables for weights where they save flash, and decodes the other weights ahead of time.
+"""Keeps weights compressed where that saves flash, and decodes the others ahead of time: look-up tables, and int4.
 
-A kernel that looks weights up needs extra code and is slower. It is used where its layers save more bytes than its code takes.
+A kernel that decodes weights as it uses them needs extra code. It is used where its layers save more bytes than its code takes.
 """
 
 from dataclasses import replace
@@ -8,31 +8,29 @@ from dataclasses import replace
 from kibi.ir import Graph, KernelCall, Tensor
 
 _CODE_BYTES = 1024
-"""Bytes of flash that a kernel with look-ups takes, with the code that it calls."""
+"""Bytes of flash that a kernel that decodes takes, with the code that it calls."""
 _NONE = ""
-"""The name under which all kernels without look-ups are counted."""
+"""The name under which all other kernels are counted."""
 
 
-def without_codebooks(graph: Graph) -> Graph:
+def decompressed(graph: Graph) -> Graph:
     """Returns the graph with all constants decoded."""
     return replace(graph, tensors=tuple(map(_decoded, graph.tensors)))
 
 
-def with_saving_codebooks(graph: Graph) -> Graph:
+def compressed_where_it_saves(graph: Graph) -> Graph:
     """Returns the graph with constants decoded where the layers of a kernel save less flash than its code takes."""
-    if all(tensor.codebook_in_use is None for tensor in graph.tensors):
+    if not any(tensor.is_compressed for tensor in graph.tensors):
         return graph
-    plain = without_codebooks(graph)
+    plain = decompressed(graph)
     saved: dict[str, int] = {}
     readers: dict[str, set[int]] = {}
     for view, other in zip(graph.views, plain.views, strict=True):
-        codebook_in_use = [
-            tensor.index for _, tensor in view.operands if tensor is not None and tensor.codebook_in_use is not None
-        ]
+        compressed = [tensor.index for _, tensor in view.operands if tensor is not None and tensor.is_compressed]
         call, other_call = view.op.kernel_call(view), other.op.kernel_call(other)
         kernel = call.kernel if call.kernel != other_call.kernel else _NONE
         saved[kernel] = saved.get(kernel, 0) + _constant_bytes(other_call) - _constant_bytes(call)
-        readers.setdefault(kernel, set()).update(codebook_in_use)
+        readers.setdefault(kernel, set()).update(compressed)
     worth = {kernel for kernel, count in saved.items() if kernel != _NONE and count > _CODE_BYTES}
     kept = {index for kernel in worth for index in readers[kernel]}
     kept -= {index for kernel in readers.keys() - worth for index in readers[kernel]}
@@ -41,7 +39,8 @@ def with_saving_codebooks(graph: Graph) -> Graph:
 
 
 def _decoded(tensor: Tensor) -> Tensor:
-    return tensor if tensor.codebook is None else replace(tensor, codebook=None)
+    is_plain = tensor.codebook is None and not tensor.is_int4
+    return tensor if is_plain else replace(tensor, codebook=None, is_int4=False)
 
 
 def _constant_bytes(call: KernelCall) -> int:

@@ -1,4 +1,4 @@
-"""Look-up tables for weights: kept where they save flash, decoded elsewhere, and the bits are always the same."""
+"""Look-up tables and int4 for weights: kept where they save flash, decoded elsewhere, and the bits are always the same."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +13,10 @@ from kibi.frontends.text import parse_text
 from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
-from kibi.passes.codebooks import with_saving_codebooks, without_codebooks
+from kibi.passes.compressed_weights import compressed_where_it_saves, decompressed
 from tests.passes.comparison import assert_becomes
 from tests.support import zoo
-from tests.support.compressed_models import codebook_in_use
+from tests.support.compressed_models import codebook_in_use, int4_bytes
 
 _FEW = np.array([-127, -3, 0, 50, 127], np.int8)
 
@@ -50,10 +50,10 @@ def _inputs(graph: Graph) -> list[Array]:
 
 def test_codebooks_of_large_layers_stay_and_of_small_ones_go() -> None:
     """Where all layers of a kernel save less than its code takes, their weights are decoded."""
-    large, small = (with_saving_codebooks(parse_tflite(_network(depth), "m.tflite")) for depth in (16, 1))
+    large, small = (compressed_where_it_saves(parse_tflite(_network(depth), "m.tflite")) for depth in (16, 1))
     assert _kernels(large) == ["kibi_conv2d_s8_codebook", "kibi_fully_connected_s8_codebook"]
     assert _kernels(small) == ["kibi_conv2d_s8", "kibi_fully_connected_s8_codebook"]
-    assert with_saving_codebooks(small).tensors == small.tensors
+    assert compressed_where_it_saves(small).tensors == small.tensors
 
 
 def test_codebooks_of_a_small_layer_are_decoded() -> None:
@@ -73,16 +73,16 @@ def test_codebooks_of_a_small_layer_are_decoded() -> None:
       %2 "y": s8[1, 2] (scale 1.0, zero 2) = FULLY_CONNECTED #0 (input %0, filter %1)
     }
     """
-    decoded = with_saving_codebooks(before)
+    decoded = compressed_where_it_saves(before)
     assert_becomes(before, decoded, after)
-    assert_becomes(before, without_codebooks(before), after)
-    assert with_saving_codebooks(decoded) is decoded
+    assert_becomes(before, decompressed(before), after)
+    assert compressed_where_it_saves(decoded) is decoded
 
 
 def test_codebooks_stay_away_where_weights_are_needed_decoded_too() -> None:
     """One constant is not stored twice: another operator that reads it has its elements."""
     graph = parse_tflite(_network(16, other="RELU"), "m.tflite")
-    assert _kernels(with_saving_codebooks(graph))[:2] == ["kibi_conv2d_s8_codebook", "kibi_fully_connected_s8"]
+    assert _kernels(compressed_where_it_saves(graph))[:2] == ["kibi_conv2d_s8_codebook", "kibi_fully_connected_s8"]
 
 
 def test_weights_that_a_pass_changes_are_looked_up_no_more() -> None:
@@ -102,7 +102,7 @@ def test_weights_that_a_pass_changes_are_looked_up_no_more() -> None:
 def test_codebooks_and_decoded_weights_give_the_same_bits(per_channel: bool, tmp_path: Path) -> None:
     """In Python, in C on this machine, and on the emulated cores; with less flash."""
     graph = parse_tflite(_network(16, per_channel=per_channel, channels=10), "m.tflite")
-    expected = kibi.run(without_codebooks(graph), None, _inputs(graph))[0].tolist()
+    expected = kibi.run(decompressed(graph), None, _inputs(graph))[0].tolist()
     assert kibi.run(graph, None, _inputs(graph))[0].tolist() == expected
     for core in ("cortex-m0plus", "cortex-m4"):
         for granularity in ("row", "tensor"):
@@ -110,6 +110,64 @@ def test_codebooks_and_decoded_weights_give_the_same_bits(per_channel: bool, tmp
             library = kibi.compile(graph, plan, tmp_path / core / granularity)
             assert DeviceEngine(library).run(_inputs(graph))[0].tolist() == expected
     assert HostEngine(library).run(_inputs(graph))[0].tolist() == expected
+
+
+def _int4_network(depth: int, channels: int = 10, groups: int = 1) -> bytes:
+    """A convolution over rows, and a classifier that adds its rows up; both filters of int4."""
+    b, rng = ModelBuilder(), np.random.default_rng(depth)
+    x = b.input([1, 9, 6, depth], DType.S8, 0.5, 3, name="x")
+    shapes = ((channels, 3, 3, depth // groups), (12, 9 * 6 * channels))
+    filters = [
+        b.tensor(shape, "INT4", [0.02], [0], data=int4_bytes(rng.integers(-8, 8, shape).astype(np.int8)))
+        for shape in shapes
+    ]
+    y = b.tensor([1, 9, 6, channels], DType.S8, 2.0, -5)
+    b.operator("CONV_2D", [x, filters[0]], [y], padding="SAME", stride_h=1, stride_w=1)
+    z = b.tensor([1, 12], DType.S8, 12.0, 0)
+    b.operator("FULLY_CONNECTED", [y, filters[1]], [z])
+    return b.finish([z])
+
+
+def test_weights_of_int4_stay_where_they_save_flash() -> None:
+    """A small layer is unpacked ahead of time, and so is a grouped one, whose kernel has no form for them."""
+    large, small, grouped = (
+        compressed_where_it_saves(parse_tflite(_int4_network(*sizes), "m.tflite"))
+        for sizes in ((32, 12), (2, 12), (64, 12, 2))
+    )
+    by_rows = "kibi_fully_connected_s8_int4_accumulate"
+    assert _kernels(large) == ["kibi_conv2d_s8_int4", by_rows]
+    assert _kernels(small) == _kernels(grouped) == ["kibi_conv2d_s8", by_rows]
+    assert _kernels(decompressed(large)) == ["kibi_conv2d_s8", "kibi_fully_connected_s8_accumulate"]
+    assert [tensor.is_int4 for tensor in small.tensors].count(True) == 1
+    assert compressed_where_it_saves(small).tensors == small.tensors
+
+
+def test_weights_that_a_pass_makes_wider_are_of_int4_no_more() -> None:
+    """A kernel of int4 is for -8 … 7 alone, whatever the file had."""
+    graph = parse_tflite(_int4_network(32), "m.tflite")
+    tensor = next(tensor for tensor in graph.tensors if tensor.is_int4)
+    assert tensor.data is not None
+    for low, high, kernel in ((-8, 7, "kibi_conv2d_s8_int4"), (-8, 8, "kibi_conv2d_s8"), (-9, 7, "kibi_conv2d_s8")):
+        wider = replace(tensor, data=np.clip(2 * tensor.data.astype(np.int8), low, high).astype(np.int8))
+        tensors = tuple(wider if each is tensor else each for each in graph.tensors)
+        assert _kernels(replace(graph, tensors=tensors))[0] == kernel
+
+
+def test_weights_of_int4_and_unpacked_ones_give_the_same_bits(tmp_path: Path) -> None:
+    """In Python, in C on this machine, and on the emulated cores; with less flash."""
+    path = tmp_path / "m.tflite"
+    path.write_bytes(_int4_network(32, 12))
+    unpacked, packed = (kibi.load(path, decompress=decompress) for decompress in (True, False))
+    expected = kibi.run(unpacked, None, _inputs(unpacked))[0].tolist()
+    assert kibi.run(packed, None, _inputs(packed))[0].tolist() == expected
+    for core in ("cortex-m0plus", "cortex-m4"):
+        flash_bytes: list[int] = []
+        for graph in (unpacked, packed):
+            library = kibi.compile(graph, kibi.plan(graph, core), tmp_path / core / str(len(flash_bytes)))
+            assert DeviceEngine(library).run(_inputs(graph))[0].tolist() == expected
+            flash_bytes.append(kibi.measure(library, oracle=False).flash_bytes)
+        assert flash_bytes[1] < 0.75 * flash_bytes[0]
+    assert HostEngine(library).run(_inputs(packed))[0].tolist() == expected
 
 
 @zoo.requires_zoo
