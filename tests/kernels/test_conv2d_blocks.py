@@ -1,6 +1,7 @@
 """Convolutions in blocks: any shape at any address on each core, the plain C twin, in place, and what the packing proves."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,8 +11,7 @@ from kibi.ir import Graph, KernelCall
 from kibi.ops.windows.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.quant import requantize
 from kibi.selection import Goal
-from kibi.selection.conv2d_blocks import pack
-from kibi.selection.convolution_call import blocks_scratch
+from kibi.selection.conv2d_blocks import CONV2D_BLOCKS, CONV2D_INT4_BLOCKS, pack
 from kibi.selection.sums import simple_sums
 from tests.kernels.emulated import Bench, Kernels, linked, run
 from tests.kernels.in_place import differing_distances
@@ -26,7 +26,7 @@ _BUILDS = (
     ("cortex-m0plus", "zig", "s"),
 )  # fmt: skip
 """Cores of the set, then cores that run the plain C twin."""
-_KERNEL = "kibi_conv2d_s8_blocks"
+_KERNEL, _INT4_KERNEL = "kibi_conv2d_s8_blocks", "kibi_conv2d_s8_int4_blocks"
 _DRAWN = 100
 _WIDER = tuple(
     Geometry(channels, outputs, kernel=kernel, stride=stride, size=size, dilation=dilation)
@@ -45,21 +45,25 @@ _WIDER = tuple(
 
 @pytest.fixture(params=_BUILDS, ids=" ".join)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
-    """The kernel, for a core by a compiler."""
+    """The kernels of both types of weights, for a core by a compiler."""
     target, compiler, level = request.param
     if compiler == "gcc":
         check_cross()
-    return linked((_KERNEL,), target, compiler, level)
+    return linked((_KERNEL, _INT4_KERNEL), target, compiler, level)
+
+
+_VARIANTS = {variant.of: variant for variant in (CONV2D_BLOCKS, CONV2D_INT4_BLOCKS)}
 
 
 def _given(call: KernelCall) -> KernelCall:
     """The call with as much scratch as blocks may take."""
-    return replace(call, scratch_bytes=max(call.scratch_bytes, blocks_scratch(call, Goal.BALANCED)))
+    scratch_bytes = _VARIANTS[call.kernel].scratch_bytes(call, Goal.BALANCED)
+    return replace(call, scratch_bytes=max(call.scratch_bytes, scratch_bytes))
 
 
 def _packed(graph: Graph) -> KernelCall | None:
     call = graph.calls[0]
-    return pack(_given(call)) if call.kernel == "kibi_conv2d_s8" else None
+    return _VARIANTS[call.kernel].pack(_given(call)) if call.kernel in _VARIANTS else None
 
 
 def _check(kernels: Kernels, case: Case, seed: int) -> bool:
@@ -79,10 +83,13 @@ def test_drawn_models_equal_the_reference(kernels: Kernels) -> None:
     assert sum(_check(kernels, case, seed) for case, seed in cases) >= _DRAWN // 40
 
 
-def test_geometries_equal_the_reference(kernels: Kernels) -> None:
+@pytest.mark.parametrize("is_int4", [False, True])
+def test_geometries_equal_the_reference(kernels: Kernels, is_int4: bool) -> None:
     """Windows that are gathered, read by rows or by columns; edges on both sides; rests of pixels and channels."""
     fitting = [
-        seed for seed, each in enumerate((*GEOMETRIES, *_WIDER)) if _check(kernels, convolution(each, seed), seed)
+        seed
+        for seed, each in enumerate((*GEOMETRIES, *_WIDER))
+        if _check(kernels, convolution(each, seed, is_int4=is_int4), seed)
     ]
     assert len(fitting) >= len(_WIDER)
 
@@ -121,8 +128,8 @@ def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels) -> None:
     """At the distance that the variant declares, and at larger ones, no element is overwritten that is still to be read."""
     tried = 0
-    for geometry in (*GEOMETRIES, *_WIDER):
-        case = convolution(geometry)
+    for geometry, is_int4 in product((*GEOMETRIES, *_WIDER), (False, True)):
+        case = convolution(geometry, is_int4=is_int4)
         graph = graph_of(case)
         packed = _packed(graph)
         if packed is None:
@@ -131,9 +138,9 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels)
         assert distance is not None
         distances = [distance, distance + 1, distance + 2, distance + 5, distance + 16]
         wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
-        assert not wrong, (geometry, distance, wrong)
+        assert not wrong, (geometry, is_int4, distance, wrong)
         tried += count
-    assert tried > len(_WIDER)
+    assert tried > 2 * len(_WIDER)
 
 
 def test_sums_that_may_leave_their_range_are_left_to_the_general_kernel() -> None:

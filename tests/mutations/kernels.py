@@ -144,6 +144,14 @@ _PORTABLE = (
         ("tests/kernels/test_int4.py", "-k", "drawn_layer_gives and cortex-m4"),
     ),
     Mutation(
+        "kernels.m4-blocks-of-int4-skip-weights-before-an-odd-channel",
+        "kernels/armv7em/kibi_conv2d_s8_block_rows.h",
+        "channels / 2 * KIBI_BLOCK_WORDS",
+        "channels / 2 * 2",
+        "The last one of an odd number of channels has the weights of other ones.",
+        ("tests/kernels/test_conv2d_blocks.py", "-k", "geometries and cortex-m4 and zig and True"),
+    ),
+    Mutation(
         "kernels.softmax-misses-the-last-element",
         "kernels/portable/kibi_exponentials_s8.h",
         "for (int32_t i = 1; i < depth; ++i) {",

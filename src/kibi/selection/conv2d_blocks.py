@@ -1,4 +1,4 @@
-"""CONV_2D in blocks of two output channels and two to four pixels."""
+"""CONV_2D in blocks of two output channels and two to four pixels, with weights of int8 or int4."""
 
 from dataclasses import replace
 
@@ -7,12 +7,17 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
-from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams
-from kibi.ops.windows.convolution_blocks import block_bytes, block_pixels, block_sizes
-from kibi.selection.convolution_call import blocks_distance, blocks_scratch
+from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams, Conv2DInt4Params
+from kibi.ops.sums.int4 import unpacked_int4
+from kibi.ops.windows.conv2d import columns_outside
+from kibi.ops.windows.convolution_blocks import apart_scratch_bytes, block_bytes, block_pixels, block_sizes
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.sums import MOST_SIZE, SimpleSums, simple_sums
 from kibi.selection.variant import Goal, Variant
+
+_RAISED_HALF = 8 * 256 + 8
+"""What raises both weights of a packed half by 8."""
 
 
 def pack(call: KernelCall) -> KernelCall | None:
@@ -42,6 +47,45 @@ def pack(call: KernelCall) -> KernelCall | None:
         inplace_distance_bytes=(blocks_distance(call, block_sizes(layer.output_width, pixels)),),
         features=_features(layer, pixels),
     )
+
+
+def pack_int4(call: KernelCall) -> KernelCall | None:
+    """Packs a call of `kibi_conv2d_s8_int4`; refuses what `pack` refuses of the same layer with weights of int8."""
+    made = pack(_widened(call))
+    if made is None:
+        return None
+    params = made.params_as(Conv2DBlocksParams)
+    # Halves of packed pairs with 8 added to each weight have no borrow: each byte has a weight of its own.
+    raised = ((params.filter.view("<u2").astype(np.int64) + _RAISED_HALF) & 0xFFFF).astype("<u2").view("<u4")
+    first, second = raised.reshape(-1, 2).T
+    halved = (first | second << np.uint32(4)).astype(np.uint32).view(np.int32)
+    return replace(made, kernel="kibi_conv2d_s8_int4_blocks", params=params.replaced(filter=halved))
+
+
+def _widened(call: KernelCall) -> KernelCall:
+    """The same layer, of `kibi_conv2d_s8_int4`, for `kibi_conv2d_s8`, with the same scratch."""
+    layer = call.params_as(Conv2DInt4Params)
+    size = layer.kernel_rows * layer.kernel_width * layer.input_channels
+    params = Conv2DS8Params(
+        filter=unpacked_int4(layer.filter, (layer.output_channels, 1, size)).reshape(-1),
+        bias=layer.bias,
+        multiplier=layer.multiplier,
+        shift=layer.shift,
+        padding=np.zeros(0, np.int8),
+        groups=1,
+        uses_im2col=layer.gathers,
+        **layer.scalars_for(Conv2DS8Params),
+    )
+    made = KernelCall("kibi_conv2d_s8", params, call.scratch_bytes)
+    outside = max(1, columns_outside(window_of(made)) * layer.input_channels)
+    padding = np.full(outside, layer.input_zero_point, np.int8)
+    return replace(made, params=params.replaced(padding=padding))
+
+
+def _int4_scratch(call: KernelCall, goal: Goal) -> int:
+    """The bytes of scratch for the fastest blocks, for any goal."""
+    del goal
+    return apart_scratch_bytes(window_of(_widened(call)))
 
 
 def _features(layer: Conv2DS8Params, pixels: int) -> frozenset[str]:
@@ -92,4 +136,8 @@ def paired_channels(sums: SimpleSums) -> NDArray[np.int32]:
 CONV2D_BLOCKS = Variant(
     "kibi_conv2d_s8_blocks", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack,
     scratch_bytes=blocks_scratch,
+)  # fmt: skip
+CONV2D_INT4_BLOCKS = Variant(
+    "kibi_conv2d_s8_int4_blocks", "kibi_conv2d_s8_int4", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack_int4,
+    scratch_bytes=_int4_scratch,
 )  # fmt: skip

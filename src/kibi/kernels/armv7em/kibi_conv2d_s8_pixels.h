@@ -42,10 +42,20 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
 /* Every instruction of a step has four bytes, so that loops can be entered at any of their steps. r0: weights, r1: windows,
  * r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even elements, then its second
  * weights times the others. */
-#define KIBI_PAIRS                 \
-    "ldrd r10, r11, [r0], #8\n"     \
-    "sxtb16 r2, r10\n"              \
-    "sxtb16 r3, r11\n"
+#define KIBI_WORDS(first, second) "ldrd " first ", " second ", [r0], #8\n"
+
+/* The same of weights w of int4: a word has w + 8 for the first channel in the lower halves of its bytes, for the second one in the
+ * upper halves. */
+#define KIBI_INT4_WORDS(first, second)              \
+    "ldr r12, [r0], #4\n"                           \
+    "mov lr, #0x08080808\n"                         \
+    "and " first ", r12, #0x0F0F0F0F\n"             \
+    "lsr r12, r12, #4\n"                            \
+    "and " second ", r12, #0x0F0F0F0F\n"            \
+    "ssub16 " first ", " first ", lr\n"             \
+    "ssub16 " second ", " second ", lr\n"
+
+#define KIBI_PAIRS(words) words("r10", "r11") "sxtb16 r2, r10\n sxtb16 r3, r11\n"
 
 #define KIBI_PAIRS_PIXEL(first, second)             \
     "ldrd r12, lr, [r1], #8\n"                       \
@@ -54,7 +64,17 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "smlad " first ", lr, r2, " first "\n"           \
     "smlad " second ", lr, r3, " second "\n"
 
-/* Registers and stack of the three kernels:
+/* Of four pixels: first the words of weights times the even elements of all, then their second weights times the others, in the same
+ * registers. */
+#define KIBI_PAIRS_TWO_PIXELS(a, b, c, d)   \
+    "ldrd r12, lr, [r1], #8\n"              \
+    "smlad " a ", r12, r2, " a "\n"         \
+    "smlad " b ", r12, r3, " b "\n"         \
+    "smlad " c ", lr, r2, " c "\n"          \
+    "smlad " d ", lr, r3, " d "\n"
+#define KIBI_PAIRS_ALL KIBI_PAIRS_TWO_PIXELS("r4", "r5", "r6", "r7") KIBI_PAIRS_TWO_PIXELS("r8", "r9", "r10", "r11")
+
+/* Registers and stack of all kernels:
  *   r0         the weights; before: task
  *   r1         the windows; then an exponent; while outputs are stored: the output
  *   r2, r3     weights of both channels; then exponent and rounding; then distance and end
@@ -173,5 +193,85 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "bne.w 10b\n"                                           \
     "add sp, sp, #48\n"                                     \
     "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+
+/* The kernels: the bytes of a step, and what loads two channels' words of weights. */
+#define KIBI_PIXELS2(step_bytes, words)                                                         \
+    KIBI_PIXELS_BEGIN(step_bytes)                                                               \
+    "mov r6, r4\n"                                                                              \
+    "mov r7, r5\n"                                                                              \
+    KIBI_PIXELS_LOOP                                                                            \
+    ".rept 4\n" KIBI_PAIRS(words) KIBI_PAIRS_PIXEL("r4", "r5") KIBI_PAIRS_PIXEL("r6", "r7") ".endr\n" \
+    KIBI_PIXELS_LOOP_END                                                                        \
+    KIBI_PIXELS_FINISH                                                                          \
+    KIBI_FINISH_PIXEL("r4", "r5")                                                               \
+    KIBI_FINISH_PIXEL("r6", "r7")                                                               \
+    KIBI_PIXELS_FINISH_RELU                                                                     \
+    KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
+    KIBI_FINISH_PIXEL_OF_RELU("r6", "r7")                                                       \
+    KIBI_PIXELS_CLAMP                                                                           \
+    KIBI_CUT_PIXEL("r4")                                                                        \
+    KIBI_CUT_PIXEL("r6")                                                                        \
+    KIBI_PIXELS_STORE                                                                           \
+    "strh r6, [r1, r2]\n"                                                                       \
+    KIBI_PIXELS_END
+
+#define KIBI_PIXELS3(step_bytes, words)                                                         \
+    KIBI_PIXELS_BEGIN(step_bytes)                                                               \
+    "mov r6, r4\n"                                                                              \
+    "mov r7, r5\n"                                                                              \
+    "mov r8, r4\n"                                                                              \
+    "mov r9, r5\n"                                                                              \
+    KIBI_PIXELS_LOOP                                                                            \
+    ".rept 4\n" KIBI_PAIRS(words) KIBI_PAIRS_PIXEL("r4", "r5") KIBI_PAIRS_PIXEL("r6", "r7") KIBI_PAIRS_PIXEL("r8", "r9") ".endr\n" \
+    KIBI_PIXELS_LOOP_END                                                                        \
+    KIBI_PIXELS_FINISH                                                                          \
+    KIBI_FINISH_PIXEL("r4", "r5")                                                               \
+    KIBI_FINISH_PIXEL("r6", "r7")                                                               \
+    KIBI_FINISH_PIXEL("r8", "r9")                                                               \
+    KIBI_PIXELS_FINISH_RELU                                                                     \
+    KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
+    KIBI_FINISH_PIXEL_OF_RELU("r6", "r7")                                                       \
+    KIBI_FINISH_PIXEL_OF_RELU("r8", "r9")                                                       \
+    KIBI_PIXELS_CLAMP                                                                           \
+    KIBI_CUT_PIXEL("r4")                                                                        \
+    KIBI_CUT_PIXEL("r6")                                                                        \
+    KIBI_CUT_PIXEL("r8")                                                                        \
+    KIBI_PIXELS_STORE                                                                           \
+    "strh r6, [r1, r2]\n"                                                                       \
+    "strh r8, [r1, r2, lsl #1]\n"                                                               \
+    KIBI_PIXELS_END
+
+#define KIBI_PIXELS4(step_bytes, words)                                                         \
+    KIBI_PIXELS_BEGIN(step_bytes)                                                               \
+    "mov r6, r4\n"                                                                              \
+    "mov r7, r5\n"                                                                              \
+    "mov r8, r4\n"                                                                              \
+    "mov r9, r5\n"                                                                              \
+    "mov r10, r4\n"                                                                             \
+    "mov r11, r5\n"                                                                             \
+    KIBI_PIXELS_LOOP                                                                            \
+    ".rept 4\n" words("r2", "r3") KIBI_PAIRS_ALL "sxtb16 r2, r2\n sxtb16 r3, r3\n" KIBI_PAIRS_ALL ".endr\n" \
+    KIBI_PIXELS_LOOP_END                                                                        \
+    KIBI_PIXELS_FINISH                                                                          \
+    KIBI_FINISH_PIXEL("r4", "r5")                                                               \
+    KIBI_FINISH_PIXEL("r6", "r7")                                                               \
+    KIBI_FINISH_PIXEL("r8", "r9")                                                               \
+    KIBI_FINISH_PIXEL("r10", "r11")                                                             \
+    KIBI_PIXELS_FINISH_RELU                                                                     \
+    KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
+    KIBI_FINISH_PIXEL_OF_RELU("r6", "r7")                                                       \
+    KIBI_FINISH_PIXEL_OF_RELU("r8", "r9")                                                       \
+    KIBI_FINISH_PIXEL_OF_RELU("r10", "r11")                                                     \
+    KIBI_PIXELS_CLAMP                                                                           \
+    KIBI_CUT_PIXEL("r4")                                                                        \
+    KIBI_CUT_PIXEL("r6")                                                                        \
+    KIBI_CUT_PIXEL("r8")                                                                        \
+    KIBI_CUT_PIXEL("r10")                                                                       \
+    KIBI_PIXELS_STORE                                                                           \
+    "strh r6, [r1, r2]\n"                                                                       \
+    "strh r8, [r1, r2, lsl #1]\n"                                                               \
+    "add r2, r2, r2, lsl #1\n"                                                                  \
+    "strh r10, [r1, r2]\n"                                                                      \
+    KIBI_PIXELS_END
 
 #endif

@@ -36,7 +36,9 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
     """
 
 
-class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
+class Conv2DBlocksParams(
+    Params, struct="kibi_conv2d_s8_blocks_params", kernels=("kibi_conv2d_s8_blocks", "kibi_conv2d_s8_int4_blocks")
+):
     """CONV_2D of s8 in blocks of two channels and two to four pixels."""
 
     filter: Array = array(
@@ -44,7 +46,9 @@ class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
         "[pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in which "
         "kibi_packed_pairs_s8.h adds them up; zeros follow a window's last element, and fill the channel after an odd last "
         "one. Where the number of input channels is not a multiple of four, the whole fours of each of a window's "
-        "rows come first, then the rests of all rows, side by side",
+        "rows come first, then the rests of all rows, side by side. Of int4: [pairs of channels][groups of four elements], "
+        "one word for both channels, with each weight w as w + 8 in four bits: in the byte that it has in packed pairs, the first "
+        "channel's in the lower half, the second one's in the upper half",
         is_packed=True,
     )
     channels: Array = array(
@@ -85,7 +89,8 @@ class Conv2DBlocksParams(Params, kernels=("kibi_conv2d_s8_blocks",)):
         require: pixels <= 4
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad
-        array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
+        [!int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
+        [int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4)
         array channels: 5 * ceil(output_channels, 2)
         array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels

@@ -121,7 +121,9 @@ typedef struct {
     /* [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in
      * which kibi_packed_pairs_s8.h adds them up; zeros follow a window's last element, and fill the channel after an
      * odd last one. Where the number of input channels is not a multiple of four, the whole fours of each of a
-     * window's rows come first, then the rests of all rows, side by side */
+     * window's rows come first, then the rests of all rows, side by side. Of int4: [pairs of channels][groups of
+     * four elements], one word for both channels, with each weight w as w + 8 in four bits: in the byte that it has
+     * in packed pairs, the first channel's in the lower half, the second one's in the upper half */
     const int32_t *filter;
     /* [pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the
      * two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the
@@ -156,6 +158,10 @@ typedef struct {
  * each; where the input's channels are no multiple of four, and once more with 8. */
 void kibi_conv2d_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params,
                            void *scratch);
+
+/* The same with weights of int4. */
+void kibi_conv2d_s8_int4_blocks(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *params,
+                                void *scratch);
 
 typedef struct {
     /* what the kernel reads, in order: for each pass over the kernel's rows and the input's channels, and in it for

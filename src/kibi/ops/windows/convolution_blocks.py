@@ -151,8 +151,18 @@ def _taken(window: Window, output_channels: int, most_bytes: int) -> int:
         way = shared_columns(window.output_width, window.kernel_rows, channels, most_bytes=most_bytes)
         if way is not None:
             return way.scratch_bytes
-    elements = window.kernel_rows * window.kernel_width * depth
-    is_whole = depth % 4 == 0
+    return _taken_apart(window, most_bytes)
+
+
+def apart_scratch_bytes(window: Window) -> int:
+    """Scratch that blocks of an ungrouped convolution take where their pixels share no columns; 0 where there are none."""
+    return next(filter(None, (_taken_apart(window, most) for most in (_FEW_BYTES, _MOST_BYTES))), 0)
+
+
+def _taken_apart(window: Window, most_bytes: int) -> int:
+    """Scratch of the fastest blocks that share no columns, and take so little of it."""
+    elements = window.kernel_rows * window.kernel_width * window.channels
+    is_whole = window.channels % 4 == 0
     pixels = block_pixels(window.output_width, elements, is_whole=is_whole, most_bytes=most_bytes)
     return block_bytes(pixels, elements, is_whole=is_whole)
 

@@ -16,6 +16,7 @@ Unpacked = tuple[Numbers, Scaling]
 """Weights, [O, kernel_rows, kernel_width, channels of a group] or [O, depth], and the scaling of the channels."""
 _LANES = 16
 _RICE_BY_ROWS = "kibi_fully_connected_s8_rice_accumulate"
+_INT4_BLOCKS = "kibi_conv2d_s8_int4_blocks"
 _INT4_BY_ROWS = "kibi_fully_connected_s8_int4_accumulate"
 _BLOCK = 4
 """Channels of a block of depthwise convolutions."""
@@ -32,6 +33,13 @@ def _packed_pairs(words: NDArray[np.int32]) -> Numbers:
     second = both.astype(np.int8).astype(np.int64)
     weights: Numbers = np.stack([(both - second) >> 8, second], axis=-1)
     return weights.reshape(*words.shape, 4)
+
+
+def _int4_bytes(words: NDArray[np.int32]) -> Numbers:
+    """The same of weights of int4, [2 * pairs, N, 4], from [pairs, N] words: each byte has one of both channels."""
+    halves = words[:, None, :, None] >> (np.array([[0], [4]]) + np.array([8, 0, 24, 16]))[None, :, None] & 15
+    weights: Numbers = halves.astype(np.int64).reshape(-1, words.shape[1], 4) - 8
+    return weights
 
 
 def _true_bias(starts: Numbers, weights: Numbers) -> Numbers:
@@ -91,8 +99,9 @@ def _of_blocks(call: Call) -> Unpacked:
     run = p.kernel_width * p.input_channels
     size = p.kernel_rows * run
     pairs, fours = -(-p.output_channels // 2), -(-size // 4)
-    words = call.array("filter", pairs, fours, 2).transpose(0, 2, 1).reshape(2 * pairs, fours)
-    found, channels = _packed_pairs(words), call.array("channels", pairs, 5)
+    is_int4 = call.kernel == _INT4_BLOCKS
+    words = call.array("filter", pairs, fours, 1 if is_int4 else 2).transpose(0, 2, 1).reshape(-1, fours)
+    found, channels = _int4_bytes(words) if is_int4 else _packed_pairs(words), call.array("channels", pairs, 5)
     whole = run if p.input_channels % 4 == 0 else run // 4 * 4
     places = np.arange(size).reshape(p.kernel_rows, run)
     order = np.concatenate([places[:, :whole].reshape(-1), places[:, whole:].reshape(-1)])
@@ -257,6 +266,7 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_codebook": _of_codebook,
     "kibi_conv2d_s8_columns": _of_columns,
     "kibi_conv2d_s8_int4": _of_int4,
+    _INT4_BLOCKS: _of_blocks,
     "kibi_conv2d_s8_lanes": _of_lanes,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,

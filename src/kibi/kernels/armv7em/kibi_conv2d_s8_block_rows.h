@@ -1,0 +1,314 @@
+/* Rows of a convolution, Armv7E-M, from constants that are packed for blocks. Whoever includes this defines before what computes
+ * a block: KIBI_BLOCK_OF_2, KIBI_BLOCK_OF_3 and KIBI_BLOCK_OF_4, functions of the task; and KIBI_BLOCK_WORDS, the words of
+ * weights of two channels for four elements. */
+#ifndef KIBI_CONV2D_S8_BLOCK_ROWS_H
+#define KIBI_CONV2D_S8_BLOCK_ROWS_H
+
+#include "kibi_conv2d.h"
+#include "kibi_conv2d_s8_pixels.h"
+#include "kibi_widen2_s8.h"
+#include "kibi_widen3_s8.h"
+#include "kibi_widen4_s8.h"
+
+/* Parts that a library leaves out where no layer needs them: blocks of these sizes, windows that reach outside or whose rows
+ * are no whole words, odd numbers of output channels. */
+#ifndef KIBI_CONV2D_BLOCKS_OF_2
+#define KIBI_CONV2D_BLOCKS_OF_2 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_3
+#define KIBI_CONV2D_BLOCKS_OF_3 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_4
+#define KIBI_CONV2D_BLOCKS_OF_4 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_AT_EDGES
+#define KIBI_CONV2D_BLOCKS_AT_EDGES 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_BYTES
+#define KIBI_CONV2D_BLOCKS_OF_BYTES 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS
+#define KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS 1
+#endif
+
+enum { MOST_PIXELS = 4 };
+
+/* A row that is being computed, and in it the block whose first window starts at column `start`. */
+typedef struct {
+    const kibi_conv2d_s8_blocks_params *params;
+    const int8_t *const *rows;
+    int32_t start;
+    int32_t pixels;
+    int32_t run;    /* neighbouring elements of a window's row */
+    int32_t size;   /* a window's elements, rounded up to whole fours */
+    int stays_inside; /* true if all windows of the row are inside */
+    int8_t *staged; /* where windows are gathered that reach outside, and the rests of their rows */
+    int16_t *windows;
+    kibi_conv2d_s8_pixels block;
+} task;
+
+/* The first element of a column, which may be outside. */
+static inline const int8_t *column_of(const kibi_conv2d_s8_blocks_params *p, const int8_t *row, int32_t column)
+{
+    return column >= 0 && column < p->input_width ? row + column * p->input_channels : KIBI_AT(int8_t, p, padding);
+}
+
+/* Copies elements: shorter than to call memcpy, which is large. Returns what is after them. */
+static inline int8_t *copy(int8_t *to, const int8_t *from, int32_t count)
+{
+    const int8_t *const end = from + count;
+    while (count >= 4) {
+        uint32_t word;
+        __builtin_memcpy(&word, from, sizeof(word));
+        __builtin_memcpy(to, &word, sizeof(word));
+        __asm__ volatile(""); /* else the compiler finds memcpy again */
+        from += 4;
+        to += 4;
+        count -= 4;
+    }
+    while (from != end) {
+        *to++ = *from++;
+        __asm__ volatile("");
+    }
+    return to;
+}
+
+/* True if a block has that size, 4 or 3, as far as there are others. */
+static inline int is_size(int32_t size, int32_t pixels)
+{
+    if (size == 4) {
+        return KIBI_CONV2D_BLOCKS_OF_4 && (pixels == 4 || !(KIBI_CONV2D_BLOCKS_OF_3 || KIBI_CONV2D_BLOCKS_OF_2));
+    }
+    return KIBI_CONV2D_BLOCKS_OF_3 && (pixels == 3 || !KIBI_CONV2D_BLOCKS_OF_2);
+}
+
+/* Widens elements of the pixels of a block. */
+static KIBI_NOINLINE int16_t *widen_from(int16_t *to, const int8_t *const *from, int32_t count, int32_t pixels)
+{
+    if (is_size(4, pixels)) {
+        return kibi_widen4_s8(to, from, count);
+    }
+    if (is_size(3, pixels)) {
+        return kibi_widen3_s8(to, from, count);
+    }
+    return KIBI_CONV2D_BLOCKS_OF_2 ? kibi_widen2_s8(to, from, count) : to;
+}
+
+/* The same of pixels that are evenly apart. */
+static inline int16_t *widen(int16_t *to, const int8_t *from, int32_t distance, int32_t count, int32_t pixels)
+{
+    const int8_t *const all[MOST_PIXELS] = {from, from + distance, from + 2 * distance, from + 3 * distance};
+    return widen_from(to, all, count, pixels);
+}
+
+/* True if a window is inside its rows in one piece each. */
+static inline int is_inside(const task *t, int32_t start)
+{
+    return t->params->dilation == 1 && start >= 0 && start + t->params->kernel_width <= t->params->input_width;
+}
+
+/* Gathers a window, column by column: neighbours inside the input, or outside, as one. */
+static KIBI_NOINLINE void gather(int8_t *to, const task *t, int32_t start)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+        int32_t count = 1;
+        for (int32_t kx = 0; kx < p->kernel_width; kx += count) {
+            const int32_t column = start + kx * p->dilation;
+            count = 1;
+            if (p->dilation == 1 && column >= 0 && column < p->input_width) {
+                const int32_t most = p->kernel_width - kx;
+                count = p->input_width - column < most ? p->input_width - column : most;
+            }
+            to = copy(to, column_of(p, t->rows[ky], column), count * p->input_channels);
+        }
+    }
+}
+
+/* Gathers the block's windows that reach outside; returns a bit for each of them. */
+static inline int32_t gather_outside(const task *t)
+{
+    int32_t gathered = 0;
+    for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
+        const int32_t start = t->start + pixel * t->params->stride;
+        if (!is_inside(t, start)) {
+            gather(t->staged + pixel * t->size, t, start);
+            gathered |= 1 << pixel;
+        }
+    }
+    return gathered;
+}
+
+/* Moves the rests of a window's row, for each pixel, behind those of the rows before. Where there are enough elements, by words:
+ * what is too much lies behind, in front of the rows that are still to be read. */
+static inline void move_rests(const task *t, const int8_t *const *from, int32_t rest, int32_t ky)
+{
+    int8_t *rests = t->staged + ky * rest;
+    for (const int8_t *const *const end = from + t->pixels; from != end; ++from) {
+        if (t->run >= 4) {
+            uint32_t word;
+            __builtin_memcpy(&word, *from + t->run - 4, sizeof(word));
+            word >>= 32 - 8 * rest;
+            __builtin_memcpy(rests, &word, sizeof(word));
+        } else {
+            copy(rests, *from, rest);
+        }
+        rests += t->size;
+    }
+}
+
+/* Widens the block's windows row by row, where pixels are no whole words: first whole fours, then the rests of all rows, side
+ * by side. Windows that reach outside are gathered before. */
+static KIBI_NOINLINE void widen_bytes(const task *t, int is_at_edge)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int32_t gathered = KIBI_CONV2D_BLOCKS_AT_EDGES && is_at_edge ? gather_outside(t) : 0;
+    const int32_t rest = t->run % 4;
+    const int32_t whole = t->run - rest;
+    int16_t *to = t->windows;
+    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+        const int8_t *from[MOST_PIXELS];
+        const int8_t *row = t->rows[ky] + t->start * p->input_channels;
+        const int8_t *staged = t->staged + ky * t->run;
+        for (int32_t pixel = 0; pixel < MOST_PIXELS; ++pixel) {
+            from[pixel] = gathered >> pixel & 1 ? staged : row;
+            row += p->stride * p->input_channels;
+            staged += t->size;
+        }
+        if (whole != 0) {
+            to = widen_from(to, from, whole, t->pixels);
+        }
+        if (rest != 0) {
+            move_rests(t, from, rest, ky);
+        }
+    }
+    if (rest != 0) {
+        widen(to, t->staged, t->size, (p->kernel_rows * rest + 3) & ~3, t->pixels);
+    }
+}
+
+/* Widens the block's windows row by row, where all are inside and pixels are whole words. */
+static inline void widen_rows(const task *t)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    int16_t *to = t->windows;
+    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+        const int8_t *const from = t->rows[ky] + t->start * p->input_channels;
+        to = widen(to, from, p->stride * p->input_channels, t->run, t->pixels);
+    }
+}
+
+/* Widens the block's windows column by column, each pixel's from where it is; channels are whole fours. */
+static KIBI_NOINLINE void widen_columns(const task *t)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    int16_t *to = t->windows;
+    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
+            const int8_t *from[MOST_PIXELS];
+            int32_t column = t->start + kx * p->dilation;
+            for (int32_t pixel = 0; pixel < MOST_PIXELS; ++pixel) {
+                from[pixel] = column_of(p, t->rows[ky], column);
+                column += p->stride;
+            }
+            to = widen_from(to, from, p->input_channels, t->pixels);
+        }
+    }
+}
+
+static inline void widen_windows(const task *t)
+{
+    const int32_t last = t->start + (t->pixels - 1) * t->params->stride;
+    const int stays_inside = t->stays_inside || (is_inside(t, t->start) && is_inside(t, last));
+    const int is_at_edge = KIBI_CONV2D_BLOCKS_AT_EDGES && !stays_inside;
+    if (KIBI_CONV2D_BLOCKS_OF_BYTES && t->params->input_channels % 4 != 0) {
+        widen_bytes(t, is_at_edge);
+    } else if (is_at_edge) {
+        widen_columns(t);
+    } else {
+        widen_rows(t);
+    }
+}
+
+static inline void compute(const kibi_conv2d_s8_pixels *block, int32_t pixels)
+{
+    if (is_size(4, pixels)) {
+        KIBI_BLOCK_OF_4(block);
+    } else if (is_size(3, pixels)) {
+        KIBI_BLOCK_OF_3(block);
+    } else if (KIBI_CONV2D_BLOCKS_OF_2) {
+        KIBI_BLOCK_OF_2(block);
+    }
+}
+
+/* Computes the last one of an odd number of channels, and throws its neighbour away. */
+static KIBI_NOINLINE void odd_channel(int8_t *output, const task *t)
+{
+    const int32_t channels = t->params->output_channels;
+    int8_t both[2 * MOST_PIXELS];
+    kibi_conv2d_s8_pixels block = t->block;
+    block.channels += channels / 2 * 5;
+    block.filter += channels / 2 * KIBI_BLOCK_WORDS * block.groups;
+    block.output = both;
+    block.output_channels = 2;
+    block.end = both + 2;
+    compute(&block, t->pixels);
+    for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
+        output[pixel * channels] = both[2 * pixel];
+    }
+}
+
+/* How many of the pixels that are left the next block has. */
+static inline int32_t next_pixels(int32_t left, int32_t pixels)
+{
+    if (pixels == 4) {
+        const int32_t is_four = left >= 4 && (left & 3) % 3 == 0;
+        return is_four ? 4 : left == 2 ? 2 : 3;
+    }
+    return left == 2 || left == 4 ? 2 : pixels;
+}
+
+/* Computes an output row. Part of its caller before anything else is optimized, as if it were written there. */
+static inline __attribute__((always_inline)) void kibi_conv2d_block_row(int8_t *output, const int8_t *const *rows,
+                                                                        const kibi_conv2d_s8_blocks_params *p, void *scratch)
+{
+    const int32_t paired = p->output_channels & ~1;
+    const uint32_t each = 0x01010101u;
+    task t;
+    t.params = p;
+    t.rows = rows;
+    t.start = -p->pad;
+    t.run = p->kernel_width * p->input_channels;
+    t.size = (p->kernel_rows * t.run + 3) & ~3;
+    t.stays_inside = p->pad == 0 && is_inside(&t, (p->output_width - 1) * p->stride);
+    t.windows = (int16_t *)scratch;
+    t.staged = (int8_t *)(t.windows + t.size * p->pixels);
+    t.block.channels = KIBI_AT(int32_t, p, channels);
+    t.block.windows = t.windows;
+    t.block.groups = t.size / 4;
+    t.block.rounding = 2 * p->output_zero_point + 1;
+    t.block.is_relu = p->activation_min >= p->output_zero_point;
+    t.block.output_channels = p->output_channels;
+    t.block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
+    t.block.low = (uint8_t)p->activation_min * each;
+    t.block.high = (uint8_t)p->activation_max * each;
+    t.block.filter = KIBI_AT(int32_t, p, filter);
+    KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
+    for (int32_t left = p->output_width; left > 0; left -= t.pixels) {
+        t.pixels = next_pixels(left, p->pixels);
+        widen_windows(&t);
+        t.block.windows_end = t.windows + t.size * t.pixels;
+        t.block.output = output;
+        t.block.end = output + paired;
+        if (paired != 0) {
+            compute(&t.block, t.pixels);
+        }
+        if (KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS && paired != p->output_channels) {
+            odd_channel(output + paired, &t);
+        }
+        t.start += t.pixels * p->stride;
+        output += t.pixels * p->output_channels;
+    }
+}
+
+#endif

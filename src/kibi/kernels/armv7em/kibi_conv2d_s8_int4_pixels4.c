@@ -1,0 +1,9 @@
+/* Two channels of four pixels of a convolution, Armv7E-M: the same instructions from every compiler. */
+#include "kibi_conv2d_s8_int4_pixels4.h"
+
+#include "kibi_dsp.h"
+
+KIBI_NAKED void kibi_conv2d_s8_int4_pixels4(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
+{
+    __asm__ volatile(KIBI_PIXELS4("116", KIBI_INT4_WORDS));
+}
