@@ -5,8 +5,9 @@
     python benchmarks/counts.py --check    ... and end with 1 where a count is more than 1 % above the record
 
 Layers: four of usual shapes, on four cores. Models: those of `bench.py`, on the Cortex-M4. Weights: four of these models without
-and with coded weights. Counts depend on the compiler, whose version is in the record; most are the same from one version to the
-next, because the inner loops are assembly. Models that are not there are left out.
+and with coded weights. Int4: three layers and a model with weights of int4, unpacked and packed, on two cores. Counts depend on the
+compiler, whose version is in the record; most are the same from one version to the next, because the inner loops are assembly.
+Models that are not there are left out.
 """
 
 import argparse
@@ -18,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from bench import MODELS, ZOO
-from layers import layers
+from layers import int4_layers, layers
 
 import kibi
+from kibi.frontends import load as parse
+from kibi.passes.compressed_weights import compressed_where_it_saves, decompressed
 from kibi.planner import PlannedModel
 from kibi.reports.measurement import Measurement
 from kibi.selection import coded_weights
@@ -30,6 +33,9 @@ CORES = ("cortex-m4", "cortex-m33", "cortex-m3", "cortex-m0plus")
 TOOLS = ("ziglang", "unicorn")
 CODED = ("mlperf_ad_int8", "mlperf_kws_int8", "mlperf_vww_int8", "mlperf_ic_int8")
 """The models of which coded weights are recorded."""
+INT4 = "derived_mnistcnn_a8w4"
+"""The model of which packed weights are recorded."""
+INT4_CORES = ("cortex-m4", "cortex-m0plus")
 MOST_GROWTH = 0.01
 
 Counts = dict[str, dict[str, int]]
@@ -75,7 +81,28 @@ def measured(only: str) -> Counts:
         path = ZOO / "models" / f"{model}.tflite"
         if only in f"weights of {model}" and path.is_file():
             found[f"weights of {model}"] = _coded(kibi.simplify(kibi.load(path)))
+    path = ZOO / "models" / f"{INT4}.tflite"
+    for core in INT4_CORES:
+        for name, graph in {**int4_layers(), **({INT4: parse(path)} if path.is_file() else {})}.items():
+            entry = f"int4 {name} on {core}"
+            if only in entry:
+                found[entry] = _int4(graph, core)
     return found
+
+
+def _int4(graph: kibi.Graph, core: str) -> dict[str, int]:
+    """A graph with weights of int4, unpacked before and packed after."""
+    graphs = [kibi.simplify(each(graph)) for each in (decompressed, compressed_where_it_saves)]
+    before, after = (_measured(each, kibi.plan(each, core)) for each in graphs)
+    return {
+        "macs": after.macs,
+        "flash_bytes_before": before.flash_bytes,
+        "flash_bytes": after.flash_bytes,
+        "arena_bytes_before": before.arena_bytes,
+        "arena_bytes": after.arena_bytes,
+        "instructions_before": before.instructions,
+        "instructions": after.instructions,
+    }
 
 
 def _coded(graph: kibi.Graph) -> dict[str, int]:

@@ -79,7 +79,7 @@ def _with_tables(path: Path, text: str) -> str:
         _KERNELS: {"counts": tables.recorded_counts},
         _PLAN_FILE: {"records": tables.records},
         _UPDATES: {"package": tables.package_records},
-        _WEIGHTS: {"weights": tables.recorded_weights},
+        _WEIGHTS: {"weights": tables.recorded_weights, "int4": tables.recorded_int4},
     }
     for name, make in made[path].items():
         text = replaced(text, name, make())

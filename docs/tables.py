@@ -430,7 +430,31 @@ def recorded_weights() -> str:
     return "\n".join([*lines, ""])
 
 
+def recorded_int4() -> str:
+    """Returns the table of layers and a model with weights of int4, unpacked and packed, from the record; or that it is missing."""
+    counts = json.loads(_COUNTS.read_text(encoding="utf-8"))["counts"] if _COUNTS.is_file() else {}
+    found = [match for name in sorted(counts) if (match := re.fullmatch(r"int4 (?P<name>\S+) on (?P<core>\S+)", name))]
+    if not found:
+        return "Nothing is recorded yet: `python benchmarks/counts.py --write` does it.\n"
+    lines = ["| layer or model | core | flash | packed | arena | packed | instructions | packed |"]
+    lines.append(f"|---|---|{'---:|' * 6}")
+    for match in found:
+        row, name = counts[match[0]], match["name"]
+        cells = []
+        for count in ("flash_bytes", "arena_bytes", "instructions"):
+            before, after = row[f"{count}_before"], row[count]
+            cells += [f"{before:,}", f"{after:,} ({after / before - 1:+.1%})"]
+        lines.append(f"| {_INT4_LAYERS.get(name, f'`{name}`')} | {match['core']} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
 _WEIGHTS_OF = "weights of "
+_INT4_LAYERS = {
+    "pw": "1 x 1, 64 channels to 64, on 8 x 8",
+    "c3": "3 x 3, 16 channels to 32, on 16 x 16",
+    "fc": "fully connected, 640 to 128",
+}
+"""The recorded layers with weights of int4 in words."""
 _LAYERS = {
     "pw": "`pw`: 1 x 1, 64 channels to 64, on 25 x 5",
     "dw": "`dw`: depthwise 3 x 3, 64 channels, on 25 x 5",
