@@ -1,5 +1,6 @@
 """Layers with weights of int4 give the bytes of the same layers with weights of int8."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import kibi
 from kibi.dtypes import Array
 from kibi.kernels.params.conv2d_packed import Conv2DInt4Params
-from kibi.ops.sums.int4 import packed_int4, unpacked_int4
+from kibi.ops.sums.int4 import packed_int4, packed_int4_fours, unpacked_int4
 from kibi.quant import requantize
 from tests.kernels.emulated import linked, run
 from tests.kernels.in_place import check_in_place
@@ -31,6 +32,12 @@ _BUILDS = sample(
     {("cortex-m4", "zig", "s", ARMV7EM), ("cortex-m3", "zig", "2", PORTABLE), ("cortex-m0plus", "gcc", "2", _ARMV6M)},
 )  # fmt: skip
 _CORES = (("cortex-m4", "zig", "s"), ("cortex-m3", "zig", "2"), ("cortex-m0plus", "gcc", "2"))
+_WHOLE = {"kibi_fully_connected_s8_int4": packed_int4, "kibi_fully_connected_s8_int4_blocks": packed_int4_fours}
+_BY_ROWS = {
+    "kibi_fully_connected_s8_int4_accumulate": packed_int4,
+    "kibi_fully_connected_s8_int4_blocks_accumulate": packed_int4_fours,
+}
+"""The kernels of whole vectors and those that get vectors row by row, and what packs their filters."""
 _PIXELS = tuple(
     Geometry(channels, outputs, kernel=kernel, size=size, padding=padding)
     for channels, outputs, kernel, size, padding in (
@@ -56,10 +63,10 @@ def _inputs(rng: np.random.Generator, rows: list[int]) -> list[Array]:
     return [rng.choice([-128, 127], size).astype(np.int8) for size in rows]
 
 
-def _packed(values: Values) -> Values:
-    """The call's values for the kernel of int4."""
+def _packed(values: Values, pack: Callable[[Array], Array] = packed_int4) -> Values:
+    """The call's values for a kernel of int4, whose filter is packed so."""
     shape = (int(values["output_channels"]), int(values["pieces"]), int(values["piece"]))
-    packed = packed_int4(np.asarray(values["filter"]).reshape(shape))
+    packed = pack(np.asarray(values["filter"]).reshape(shape))
     return {name: value for name, value in values.items() if name != "depth"} | {"filter": packed}
 
 
@@ -72,12 +79,13 @@ def test_packed_weights_are_unpacked(shape: tuple[int, int, int]) -> None:
     assert packed.size == -(-shape[0] // 4) * shape[1] * -(-shape[2] // 2)
 
 
+@pytest.mark.parametrize("kernel", _WHOLE)
 @pytest.mark.parametrize(("name", "compiler", "level", "sets"), _BUILDS)
 def test_drawn_layer_gives_the_general_bytes(
-    name: str, compiler: str, level: str, sets: tuple[str, ...], tmp_path: Path
+    name: str, compiler: str, level: str, sets: tuple[str, ...], kernel: str, tmp_path: Path
 ) -> None:
     """Whatever the shape, the weights and the elements, it writes the same, and touches no byte outside."""
-    kernel, general = "kibi_fully_connected_s8_int4", "kibi_fully_connected_s8"
+    general = "kibi_fully_connected_s8"
     own = KernelOnCore(kernel, sets, tmp_path / "own", name=name, compiler=compiler, level=level)
     plain = KernelOnCore(general, PORTABLE, tmp_path / "plain")
     rng = np.random.default_rng(0)
@@ -86,15 +94,16 @@ def test_drawn_layer_gives_the_general_bytes(
         output_bytes = int(values["vectors"]) * int(values["output_channels"])
         at_end = bool(rng.integers(2))
         case = Case(values, [range(len(rows))], _inputs(rng, rows), output_bytes, at_end=at_end)
-        assert own.run(replace(case, params=_packed(values))) == plain.run(case), case
+        assert own.run(replace(case, params=_packed(values, _WHOLE[kernel]))) == plain.run(case), case
 
 
+@pytest.mark.parametrize("kernel", _BY_ROWS)
 @pytest.mark.parametrize(("name", "compiler", "level", "sets"), _BUILDS)
 def test_drawn_layer_that_adds_rows_up_gives_the_general_bytes(
-    name: str, compiler: str, level: str, sets: tuple[str, ...], tmp_path: Path
+    name: str, compiler: str, level: str, sets: tuple[str, ...], kernel: str, tmp_path: Path
 ) -> None:
     """The same of several vectors whose rows come step by step."""
-    general, kernel = "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s8_int4_accumulate"
+    general = "kibi_fully_connected_s8_accumulate"
     own = KernelOnCore(kernel, sets, tmp_path / "own", name=name, compiler=compiler, level=level)
     plain = KernelOnCore(general, PORTABLE, tmp_path / "plain")
     rng = np.random.default_rng(0)
@@ -107,28 +116,27 @@ def test_drawn_layer_that_adds_rows_up_gives_the_general_bytes(
             values, [[step] for step in range(steps)], _inputs(rng, [int(values["piece"])] * steps), vectors * channels,
             scratch_bytes=4 * vectors * channels, at_end=bool(rng.integers(2)), steps=steps,
         )  # fmt: skip
-        assert own.run(replace(case, params=_packed(values))) == plain.run(case), case
+        assert own.run(replace(case, params=_packed(values, _BY_ROWS[kernel]))) == plain.run(case), case
 
 
+@pytest.mark.parametrize("kernel", _WHOLE)
 @pytest.mark.parametrize(("name", "compiler", "level", "sets"), _BUILDS)
 def test_largest_products_fit_what_they_are_added_up_in(
-    name: str, compiler: str, level: str, sets: tuple[str, ...], tmp_path: Path
+    name: str, compiler: str, level: str, sets: tuple[str, ...], kernel: str, tmp_path: Path
 ) -> None:
     """Weights and elements that are all at one end of their range give their sums, of either sign."""
-    own = KernelOnCore(
-        "kibi_fully_connected_s8_int4", sets, tmp_path / "own", name=name, compiler=compiler, level=level
-    )
-    for weight, element, depth in product((-8, 7), (-128, 127), (16, 17, 32, 35)):
-        channels = 5
+    own = KernelOnCore(kernel, sets, tmp_path / "own", name=name, compiler=compiler, level=level)
+    for weight, element, depth in product((-8, 7), (-128, 127), (16, 17, 32, 35, 504, 505, 1010)):
+        channels, shift = 5, -8 if depth < 504 else -13
         values: Values = {
-            "filter": packed_int4(np.full((channels, 1, depth), weight, np.int8)),
+            "filter": _WHOLE[kernel](np.full((channels, 1, depth), weight, np.int8)),
             "bias": np.arange(channels, dtype=np.int32) * 512, "multiplier": np.full(channels, 1 << 30, np.int32),
-            "shift": np.full(channels, -8, np.int8), "piece": depth, "pieces": 1, "vectors": 1, "vectors_per_row": 1,
+            "shift": np.full(channels, shift, np.int8), "piece": depth, "pieces": 1, "vectors": 1, "vectors_per_row": 1,
             "output_channels": channels, "output_zero_point": 0, "activation_min": -128, "activation_max": 127,
         }  # fmt: skip
         found = own.run(Case(values, [[0]], [np.full(depth, element, np.int8)], channels))
         sums = weight * element * depth + np.arange(channels) * 512
-        expected = requantize(sums.astype(np.int32), np.full(channels, 1 << 30), np.full(channels, -8))
+        expected = requantize(sums.astype(np.int32), np.full(channels, 1 << 30), np.full(channels, shift))
         np.testing.assert_array_equal(np.frombuffer(found, np.int8), expected)
 
 

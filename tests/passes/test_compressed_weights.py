@@ -16,7 +16,7 @@ from kibi.ir import Graph
 from kibi.passes.compressed_weights import compressed_where_it_saves, decompressed
 from tests.passes.comparison import assert_becomes
 from tests.support import zoo
-from tests.support.compressed_models import codebook_in_use, int4_bytes
+from tests.support.compressed_models import codebook_in_use, int4_network
 
 _FEW = np.array([-127, -3, 0, 50, 127], np.int8)
 
@@ -112,26 +112,10 @@ def test_codebooks_and_decoded_weights_give_the_same_bits(per_channel: bool, tmp
     assert HostEngine(library).run(_inputs(graph))[0].tolist() == expected
 
 
-def _int4_network(depth: int, channels: int = 10, groups: int = 1) -> bytes:
-    """A convolution over rows, and a classifier that adds its rows up; both filters of int4."""
-    b, rng = ModelBuilder(), np.random.default_rng(depth)
-    x = b.input([1, 9, 6, depth], DType.S8, 0.5, 3, name="x")
-    shapes = ((channels, 3, 3, depth // groups), (12, 9 * 6 * channels))
-    filters = [
-        b.tensor(shape, "INT4", [0.02], [0], data=int4_bytes(rng.integers(-8, 8, shape).astype(np.int8)))
-        for shape in shapes
-    ]
-    y = b.tensor([1, 9, 6, channels], DType.S8, 2.0, -5)
-    b.operator("CONV_2D", [x, filters[0]], [y], padding="SAME", stride_h=1, stride_w=1)
-    z = b.tensor([1, 12], DType.S8, 12.0, 0)
-    b.operator("FULLY_CONNECTED", [y, filters[1]], [z])
-    return b.finish([z])
-
-
 def test_weights_of_int4_stay_where_they_save_flash() -> None:
     """A small layer is unpacked ahead of time, and so is a grouped one, whose kernel has no form for them."""
     large, small, grouped = (
-        compressed_where_it_saves(parse_tflite(_int4_network(*sizes), "m.tflite"))
+        compressed_where_it_saves(parse_tflite(int4_network(*sizes), "m.tflite"))
         for sizes in ((32, 12), (2, 12), (64, 12, 2))
     )
     by_rows = "kibi_fully_connected_s8_int4_accumulate"
@@ -144,7 +128,7 @@ def test_weights_of_int4_stay_where_they_save_flash() -> None:
 
 def test_weights_that_a_pass_makes_wider_are_of_int4_no_more() -> None:
     """A kernel of int4 is for -8 … 7 alone, whatever the file had."""
-    graph = parse_tflite(_int4_network(32), "m.tflite")
+    graph = parse_tflite(int4_network(32), "m.tflite")
     tensor = next(tensor for tensor in graph.tensors if tensor.is_int4)
     assert tensor.data is not None
     for low, high, kernel in ((-8, 7, "kibi_conv2d_s8_int4"), (-8, 8, "kibi_conv2d_s8"), (-9, 7, "kibi_conv2d_s8")):
@@ -156,7 +140,7 @@ def test_weights_that_a_pass_makes_wider_are_of_int4_no_more() -> None:
 def test_weights_of_int4_and_unpacked_ones_give_the_same_bits(tmp_path: Path) -> None:
     """In Python, in C on this machine, and on the emulated cores; with less flash."""
     path = tmp_path / "m.tflite"
-    path.write_bytes(_int4_network(32, 12))
+    path.write_bytes(int4_network(32, 12))
     unpacked, packed = (kibi.load(path, decompress=decompress) for decompress in (True, False))
     expected = kibi.run(unpacked, None, _inputs(unpacked))[0].tolist()
     assert kibi.run(packed, None, _inputs(packed))[0].tolist() == expected

@@ -34,6 +34,22 @@ def int4_bytes(array: Array) -> bytes:
     return packed_pairs.tobytes()
 
 
+def int4_network(depth: int, channels: int = 10, groups: int = 1) -> bytes:
+    """A convolution over rows, and a classifier that adds its rows up; both filters of int4."""
+    b, rng = ModelBuilder(), np.random.default_rng(depth)
+    x = b.input([1, 9, 6, depth], DType.S8, 0.5, 3, name="x")
+    shapes = ((channels, 3, 3, depth // groups), (12, 9 * 6 * channels))
+    filters = [
+        b.tensor(shape, "INT4", [0.02], [0], data=int4_bytes(rng.integers(-8, 8, shape).astype(np.int8)))
+        for shape in shapes
+    ]
+    y = b.tensor([1, 9, 6, channels], DType.S8, 2.0, -5)
+    b.operator("CONV_2D", [x, filters[0]], [y], padding="SAME", stride_h=1, stride_w=1)
+    z = b.tensor([1, 12], DType.S8, 12.0, 0)
+    b.operator("FULLY_CONNECTED", [y, filters[1]], [z])
+    return b.finish([z])
+
+
 def header(kind: int, parameters: int = 0, values: int = 0, *, version: int = 1, own_version: int = 1) -> bytes:
     """The 16 bytes in front of what describes an encoded tensor."""
     return bytes([kind, version, 0, 0, own_version, parameters, values, *[0] * 9])

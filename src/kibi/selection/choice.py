@@ -14,6 +14,7 @@ from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
+from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOCKS
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.selection.variant import Goal, Variant
@@ -28,6 +29,7 @@ VARIANTS: tuple[Variant, ...] = (
     *DEPTHWISE_3X3,
     DEPTHWISE_COLUMNS,
     *FULLY_CONNECTED_BLOCKS,
+    *FULLY_CONNECTED_INT4_BLOCKS,
     *HOST_LANES,
     ADD_LINEAR,
     FULLY_CONNECTED_RICE,

@@ -327,12 +327,17 @@ class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_cod
     """
 
 
-class FullyConnectedInt4Params(Params, kernels=("kibi_fully_connected_s8_int4",)):
+class FullyConnectedInt4Params(
+    Params,
+    struct="kibi_fully_connected_s8_int4_params",
+    kernels=("kibi_fully_connected_s8_int4", "kibi_fully_connected_s8_int4_blocks"),
+):
     """FULLY_CONNECTED of s8 with a filter of int4."""
 
     filter: Array = array(
         DType.S32,
-        "[blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says",
+        "[blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says; of "
+        "kibi_fully_connected_s8_int4_blocks words for four elements",
         is_packed=True,
     )
     bias: Array = array(
@@ -352,18 +357,24 @@ class FullyConnectedInt4Params(Params, kernels=("kibi_fully_connected_s8_int4",)
         require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
         require: (vectors_per_row - 1) * (pieces - 1) <= 0
         require: vectors == vectors // vectors_per_row * vectors_per_row
-        array filter: ceil(output_channels, 4) * pieces * ceil(piece, 2)
+        [!blocks] array filter: ceil(output_channels, 4) * pieces * ceil(piece, 2)
+        [blocks] array filter: ceil(output_channels, 4) * pieces * ceil(piece, 4) * 2
         input: vectors // vectors_per_row * pieces x vectors_per_row * piece
         output: vectors * output_channels
     """
 
 
-class FullyConnectedInt4AccumulateParams(Params, kernels=("kibi_fully_connected_s8_int4_accumulate",)):
+class FullyConnectedInt4AccumulateParams(
+    Params,
+    struct="kibi_fully_connected_s8_int4_accumulate_params",
+    kernels=("kibi_fully_connected_s8_int4_accumulate", "kibi_fully_connected_s8_int4_blocks_accumulate"),
+):
     """FULLY_CONNECTED of s8 with a filter of int4, given the rows of vectors step by step."""
 
     filter: Array = array(
         DType.S32,
-        "[blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says",
+        "[blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says; of "
+        "kibi_fully_connected_s8_int4_blocks_accumulate words for four elements",
         is_packed=True,
     )
     bias: Array = array(
@@ -381,7 +392,8 @@ class FullyConnectedInt4AccumulateParams(Params, kernels=("kibi_fully_connected_
     contract = """
         require: 1 <= min(piece, min(pieces, min(output_channels, vectors)))
         require: node_steps == vectors * pieces
-        array filter: ceil(output_channels, 4) * pieces * ceil(piece, 2)
+        [!blocks] array filter: ceil(output_channels, 4) * pieces * ceil(piece, 2)
+        [blocks] array filter: ceil(output_channels, 4) * pieces * ceil(piece, 4) * 2
         input: 1 x piece
         output: vectors * output_channels
         scratch: 4 * vectors * output_channels aligned 4

@@ -221,7 +221,8 @@ void kibi_fully_connected_s8_codebook(int8_t *output, const int8_t *const *rows,
                                       const kibi_fully_connected_s8_codebook_params *params, void *scratch);
 
 typedef struct {
-    /* [blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says */
+    /* [blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says; of
+     * kibi_fully_connected_s8_int4_blocks words for four elements */
     const int32_t *filter;
     /* [output_channels], which includes -input zero point * the sum of the channel's filter */
     const int32_t *bias;
@@ -246,8 +247,13 @@ typedef struct {
 void kibi_fully_connected_s8_int4(int8_t *output, const int8_t *const *rows,
                                   const kibi_fully_connected_s8_int4_params *params, void *scratch);
 
+/* The same from words for four elements. */
+void kibi_fully_connected_s8_int4_blocks(int8_t *output, const int8_t *const *rows,
+                                         const kibi_fully_connected_s8_int4_params *params, void *scratch);
+
 typedef struct {
-    /* [blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says */
+    /* [blocks of four channels][pieces][words for piece elements], as kibi_int4_s8.h says; of
+     * kibi_fully_connected_s8_int4_blocks_accumulate words for four elements */
     const int32_t *filter;
     /* [output_channels], which includes -input zero point * the sum of the channel's filter */
     const int32_t *bias;
@@ -271,6 +277,11 @@ typedef struct {
 void kibi_fully_connected_s8_int4_accumulate(int8_t *output, const int8_t *const *rows,
                                              const kibi_fully_connected_s8_int4_accumulate_params *params, void *scratch,
                                              int32_t step);
+
+/* The same from words for four elements. */
+void kibi_fully_connected_s8_int4_blocks_accumulate(int8_t *output, const int8_t *const *rows,
+                                                    const kibi_fully_connected_s8_int4_accumulate_params *params,
+                                                    void *scratch, int32_t step);
 
 /* Codes follow one another from the last byte to the first, from the highest bit of each byte to the lowest: channel after
  * channel, weight after weight. The byte of a channel in `codings` is 2**k + offset, with an offset below 2**k. A weight moved

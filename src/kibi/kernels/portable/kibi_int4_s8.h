@@ -1,7 +1,10 @@
 /* Weights of int4 that stay packed: how they lie in words, and what all sums of products with them share.
  * Output channels come in blocks of four. A word has a block's weights w for two neighbouring elements, as w + 8 in four bits each:
  * a byte for channel 0, then for 2, 1 and 3, each with the first element's weight in its lower half. What is there for channels
- * after the last one, and for the element after an odd last one, has no effect. */
+ * after the last one, and for the element after an odd last one, has no effect.
+ * Words for four elements, which some kernels have in place of these: two words for each four elements, the first one with the
+ * weights for elements 0 and 2 in its lower and upper half, the second one for 1 and 3. A half has w + 8 of channels 0, 1 and 2,
+ * each in four bits from the lowest on, then w of channel 3 with its sign. */
 #ifndef KIBI_INT4_S8_H
 #define KIBI_INT4_S8_H
 

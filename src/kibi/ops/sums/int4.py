@@ -37,6 +37,21 @@ def packed_int4(weights: Array) -> NDArray[np.int32]:
     return packed.view(np.int32)
 
 
+def packed_int4_fours(weights: Array) -> NDArray[np.int32]:
+    """Returns weights in words for four elements, as `kibi_int4_s8.h` says.
+
+    Args:
+        weights: `[O, pieces, elements]` s8, of -8 … 7; a word has elements of the same piece.
+    """
+    channels, pieces, elements = weights.shape
+    padding = ((0, -channels % INT4_CHANNELS), (0, 0), (0, -elements % 4))
+    blocks = np.pad(weights.astype(np.int64), padding).reshape(-1, INT4_CHANNELS, pieces, -(-elements // 4), 2, 2)
+    blocks[:, :-1] -= _LEAST
+    halves = ((blocks & 15) << np.array([0, 4, 8, 12])[:, None, None, None, None]).sum(axis=1)
+    words: NDArray[np.uint32] = (halves[..., 0, :] | halves[..., 1, :] << 16).astype(np.uint32)
+    return words.reshape(-1).view(np.int32)
+
+
 def unpacked_int4(words: Array, shape: tuple[int, int, int]) -> NDArray[np.int8]:
     """Returns the weights of words.
 

@@ -17,7 +17,6 @@ Unpacked = tuple[Numbers, Scaling]
 _LANES = 16
 _RICE_BY_ROWS = "kibi_fully_connected_s8_rice_accumulate"
 _INT4_BLOCKS = "kibi_conv2d_s8_int4_blocks"
-_INT4_BY_ROWS = "kibi_fully_connected_s8_int4_accumulate"
 _BLOCK = 4
 """Channels of a block of depthwise convolutions."""
 
@@ -260,6 +259,18 @@ def _of_int4(call: Call) -> Unpacked:
     return weights.reshape(p.output_channels, *windows), Scaling.of(call, p.output_channels)
 
 
+def _of_int4_fours(call: Call) -> Unpacked:
+    """Words for four elements: a half has four bits for each channel of a block; the first word those for elements 0 and 2."""
+    p = call.numbers
+    fours = -(-p.piece // 4)
+    words = call.array("filter", -(-p.output_channels // 4), p.pieces, fours, 2).astype(np.int64)
+    halves = np.stack([words, words >> 16], axis=-2)
+    nibbles = halves[:, None] >> np.array([0, 4, 8, 12])[:, None, None, None, None] & 15
+    weights = np.concatenate([nibbles[:, :3] - 8, (nibbles[:, 3:] ^ 8) - 8], axis=1)
+    weights = weights.reshape(-1, p.pieces, 4 * fours)[: p.output_channels, :, : p.piece]
+    return weights.reshape(p.output_channels, -1), Scaling.of(call, p.output_channels)
+
+
 _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_3x3x1": _of_single,
     "kibi_conv2d_s8_blocks": _of_blocks,
@@ -278,6 +289,7 @@ _VECTORS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
     "kibi_fully_connected_s8_codebook": _of_codebook,
     "kibi_fully_connected_s8_int4": _of_int4,
+    "kibi_fully_connected_s8_int4_blocks": _of_int4_fours,
     "kibi_fully_connected_s8_rice": _of_rice,
 }
 
@@ -299,12 +311,19 @@ def fully_connected(call: Call) -> None:
     finish(call, products(vectors_of(call, DType.S8), weights.T[None])[0], scaling)
 
 
-@kernel(_RICE_BY_ROWS, _INT4_BY_ROWS)
+_BY_ROWS: Mapping[str, Callable[[Call], Unpacked]] = {
+    _RICE_BY_ROWS: _of_rice,
+    "kibi_fully_connected_s8_int4_accumulate": _of_int4,
+    "kibi_fully_connected_s8_int4_blocks_accumulate": _of_int4_fours,
+}
+
+
+@kernel(*_BY_ROWS)
 def fully_connected_by_rows(call: Call) -> None:
     """FULLY_CONNECTED of vectors whose rows come step by step; the scratch holds the sums."""
     p = call.numbers
     vectors = 1 if call.kernel == _RICE_BY_ROWS else p.vectors
-    weights, scaling = call.once(lambda: (_of_rice if call.kernel == _RICE_BY_ROWS else _of_int4)(call))
+    weights, scaling = call.once(lambda: _BY_ROWS[call.kernel](call))
     kept = call.work(vectors * p.output_channels, "i4").reshape(vectors, p.output_channels)
     vector, piece = divmod(call.step, p.pieces)
     start = np.zeros(p.output_channels, np.int64) if piece == 0 else kept[vector].astype(np.int64)
