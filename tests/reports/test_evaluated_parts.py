@@ -210,7 +210,7 @@ def test_part_whose_workers_die_ends_the_evaluation(tmp_path: Path) -> None:
         ({"data": lambda: iter([])}, "workers of a cluster open the data themselves"),
         ({"scheduler": "nobody"}, "the address of the scheduler is 'nobody'"),
     ],
-    ids=str,
+    ids=["keep_state", "workers", "named function", "function", "address"],
 )
 def test_options_that_no_cluster_can_have_are_refused(options: dict[str, Any], expected: str, tmp_path: Path) -> None:
     """Before anybody is connected to."""
