@@ -6,7 +6,6 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.frontends.tflite.builder import Attribute, ModelBuilder
-from tests.support.compressed_models import int4_bytes
 from tests.support.operator_models import Case
 
 
@@ -61,9 +60,7 @@ def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False) -> 
     scales = [1 / 64] * g.outputs
     if is_int4:
         weights, scales = weights >> 4, [1 / 4] * g.outputs
-        kernel = b.tensor(weights.shape, "INT4", scales, [0] * g.outputs, axis=axis, data=int4_bytes(weights))
-    else:
-        kernel = b.constant(weights, scales, [0] * g.outputs, axis=axis)
+    kernel = b.constant(weights, scales, [0] * g.outputs, axis=axis, is_int4=is_int4)
     spread = float(np.sqrt(weights.size / g.outputs)) * 5500 / 4096 / 60
     bias_scale = scales[0] / 64
     output = b.tensor([1, height, width, g.outputs], DType.S8, spread, 3)

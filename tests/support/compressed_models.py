@@ -26,23 +26,12 @@ def packed(indices: Array, bits: int) -> NDArray[np.uint8]:
     return np.packbits((np.asarray(indices, np.int64).reshape(-1, 1) >> places & 1).astype(np.uint8))
 
 
-def int4_bytes(array: Array) -> bytes:
-    """Elements of -8 … 7 as int4: two in a byte, the first in its lower half."""
-    halves = array.reshape(-1).astype(np.uint8) & 0xF
-    pairs = np.append(halves, np.zeros(len(halves) % 2, np.uint8)).reshape(-1, 2)
-    packed_pairs: NDArray[np.uint8] = (pairs[:, 0] | pairs[:, 1] << 4).astype(np.uint8)
-    return packed_pairs.tobytes()
-
-
 def int4_network(depth: int, channels: int = 10, groups: int = 1) -> bytes:
     """A convolution over rows, and a classifier that adds its rows up; both filters of int4."""
     b, rng = ModelBuilder(), np.random.default_rng(depth)
     x = b.input([1, 9, 6, depth], DType.S8, 0.5, 3, name="x")
     shapes = ((channels, 3, 3, depth // groups), (12, 9 * 6 * channels))
-    filters = [
-        b.tensor(shape, "INT4", [0.02], [0], data=int4_bytes(rng.integers(-8, 8, shape).astype(np.int8)))
-        for shape in shapes
-    ]
+    filters = [b.constant(rng.integers(-8, 8, shape).astype(np.int8), [0.02], [0], is_int4=True) for shape in shapes]
     y = b.tensor([1, 9, 6, channels], DType.S8, 2.0, -5)
     b.operator("CONV_2D", [x, filters[0]], [y], padding="SAME", stride_h=1, stride_w=1)
     z = b.tensor([1, 12], DType.S8, 12.0, 0)

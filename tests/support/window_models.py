@@ -9,7 +9,7 @@ from kibi.dtypes import DType
 from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.case import Case, drawn_shape, factors, one
 from tests.support.choices import Choices, elements, flip, scale, zero_point
-from tests.support.compressed_models import codebook_in_use, int4_bytes
+from tests.support.compressed_models import codebook_in_use
 from tests.support.drawn_geometry import Axis, window
 from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn_zero_point, values
 
@@ -99,8 +99,7 @@ def _plain(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Sequence[f
 
 def _int4(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Sequence[float], axis: int) -> int:
     """A filter of int4."""
-    data = int4_bytes(elements(c, shape) >> 4)
-    return b.tensor(shape, "INT4", scales, [0] * len(scales), axis=axis, data=data)
+    return b.constant(elements(c, shape) >> 4, scales, [0] * len(scales), axis=axis, is_int4=True)
 
 
 def _compressed(c: Choices, b: ModelBuilder, shape: Sequence[int], scales: Sequence[float], axis: int) -> int:

@@ -2,12 +2,17 @@
 
 import numpy as np
 import pytest
+import tflite
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
-from kibi.dtypes import DType
+from kibi.dtypes import Array, DType
 from kibi.errors import ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.builder import ModelBuilder
-from kibi.frontends.tflite.int4 import unpacked
+from kibi.frontends.tflite.int4 import packed, packed_bytes, unpacked
+from kibi.frontends.tflite.reader import ModelReader
 
 
 def test_unpacked_any_byte_gives_its_lower_half_first() -> None:
@@ -16,6 +21,22 @@ def test_unpacked_any_byte_gives_its_lower_half_first() -> None:
     assert unpacked(data, 6).tolist() == [0, -8, 7, -1, -5, 5]
     assert unpacked(data, 5).tolist() == [0, -8, 7, -1, -5]
     assert unpacked(data, 6).dtype == np.int8
+
+
+@settings(derandomize=True, deadline=None)
+@given(arrays(np.int8, array_shapes(max_dims=4, max_side=5), elements=st.integers(-8, 7)))
+def test_packed_elements_of_any_count_are_unpacked_again(elements: Array) -> None:
+    """Also of an odd count, whose last upper half is 0, and as a constant of a file."""
+    data = packed(elements)
+    assert len(data) == packed_bytes(elements.size)
+    assert np.array_equal(unpacked(data, elements.size), elements.reshape(-1))
+    assert elements.size % 2 == 0 or data[-1] < 16
+    b = ModelBuilder()
+    b.constant(elements, [0.5], [0], is_int4=True)
+    record = ModelReader(b.finish([])).tensor(0)
+    assert (record.type_code, record.shape) == (tflite.TensorType.INT4, elements.shape)
+    assert record.data is not None
+    assert record.data.tobytes() == data.tobytes()
 
 
 def _model(dtype: DType, scales: int, *, size: int = 8, weights: str = "INT4") -> bytes:

@@ -14,6 +14,7 @@ import numpy as np
 import tflite
 
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite import int4
 
 # What an operator of the schema may have for an attribute: enumerators by name, vectors as sequences.
 Attribute = int | float | str | Sequence[int] | Sequence[float] | Array
@@ -170,8 +171,21 @@ class ModelBuilder:
         *,
         axis: int = 0,
         name: str | None = "",
+        is_int4: bool = False,
     ) -> int:
-        """Add a tensor with the array's shape, type and values, and return its index; the rest as in `tensor`."""
+        """Add a tensor with the array's shape, type and values, and return its index.
+
+        Args:
+            array: the values.
+            scale: as in `tensor`.
+            zero_point: as in `tensor`.
+            axis: as in `tensor`.
+            name: as in `tensor`.
+            is_int4: True if values of s8, of -8 … 7, become int4, two in a byte.
+        """
+        if is_int4:
+            data = int4.packed(array).tobytes()
+            return self.tensor(array.shape, int4.NAME, scale, zero_point, axis=axis, name=name, data=data)
         values = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
         return self.tensor(array.shape, DType.of(array), scale, zero_point, axis=axis, name=name, data=values)
 

@@ -27,6 +27,13 @@ def unpacked(data: Array, elements: int) -> Array:
     return np.where(halves > 7, halves - 16, halves).astype(np.int8)
 
 
+def packed(elements: Array) -> Array:
+    """The bytes u8 of elements s8, of -8 … 7, as `unpacked` takes them; of an odd count, the last upper half is 0."""
+    halves = elements.reshape(-1).astype(np.uint8) & 0xF
+    pairs = np.pad(halves, (0, len(halves) % 2)).reshape(-1, 2)
+    return np.asarray(pairs[:, 0] | pairs[:, 1] << 4, np.uint8)
+
+
 def int4_problems(operator: str, operands: Mapping[str, Tensor | None]) -> Iterator[tuple[str, str, str]]:
     """Yields the int4 constants of an operator that TFLM does not read as int4: what is wrong, what to do, the tensor's name.
 
