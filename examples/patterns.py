@@ -2,8 +2,9 @@
 
     python examples/patterns.py
 
-It writes `patterns.npz`, pictures of ten patterns with their labels; `even.tflite`, a separable network that tells them apart; and
-`uneven.tflite`, the same network with channels of very different ranges, as training with batch normalization may give them.
+It writes `patterns.npz`, pictures of ten patterns with their labels; `even.tflite`, a separable network that tells them apart;
+`uneven.tflite`, the same network with channels of very different ranges, as training with batch normalization may give them; and
+`dense.tflite`, a network of dense layers, in which weights take most of the memory.
 
 Layers are convolutions, depthwise convolutions, means over the picture and dense layers, with or without ReLU or ReLU6. The
 gradients are written out; Adam takes the steps.
@@ -311,6 +312,13 @@ def make_uneven(net: Net) -> None:
         net.rescale(number, 2.0 ** rng.uniform(-7, 0, net.layers[number].channels))
 
 
+def dense() -> Net:
+    """A trained network of two dense layers."""
+    net = Net([Layer("dense", 64, activation="RELU"), Layer("dense", 10)], (12, 12, 1))
+    net.train(*patterns(1200, 1), epochs=6)
+    return net
+
+
 def main() -> None:
     """Writes the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -323,6 +331,7 @@ def main() -> None:
     (folder / "even.tflite").write_bytes(net.file())
     make_uneven(net)
     (folder / "uneven.tflite").write_bytes(net.file())
+    (folder / "dense.tflite").write_bytes(dense().file())
 
 
 if __name__ == "__main__":

@@ -18,8 +18,10 @@ def quantize(
     path: str | os.PathLike[str] | None = None,
     *,
     activations: str = "int8",
+    weights: str = "int8",
     floats: Collection[str] = (),
     int16: Collection[str] = (),
+    int4: Collection[str] = (),
     inputs_and_outputs: str = "integer",
     pixels: str = "0..255",
     calibration_inputs: int = 256,
@@ -44,8 +46,12 @@ def quantize(
             inputs, or pairs of input and label: as for `kibi.evaluate`. Values are real numbers.
         path: where to write the `.tflite` file; None: it is only returned.
         activations: `int8`, or `int16` with weights of int8.
+        weights: `int8`, or `int4`: half of the flash, and a larger error. CONV_2D and FULLY_CONNECTED of int8 can have int4; other
+            weights are int8.
         floats: operators that stay float32: names of kinds (`SOFTMAX`), or of tensors that they make.
         int16: operators that compute int16 while others compute int8, named in the same way.
+        int4: operators that compute int8 with weights of int4, named in the same way. Of an operator that several of these three
+            name, the most precise one counts.
         inputs_and_outputs: `integer`, or `float32`: the model converts them itself.
         pixels: the real values of pixels, of images and of arrays of uint8: `0..255`, `0..1` or `-1..1`.
         calibration_inputs: how many inputs give the ranges, evenly from all.
@@ -59,8 +65,8 @@ def quantize(
         evaluate: False leaves out the evaluation of both models on the data.
         target: the processor on whose emulated core both models are measured; None: they are not.
         ram: the most bytes that the model may take on the target, as `kibi.measure` counts them; None: any. With this or one of the
-            next two, the type of each operator is chosen, from float32 down to `activations`, so that the model fits and loses
-            least. Operators of `floats` and `int16` keep theirs.
+            next two, the type of each operator is chosen, from float32 down to `activations` and `weights`, so that the model
+            fits and loses least. Operators of `floats`, `int16` and `int4` keep theirs.
         flash: the most bytes of flash, in the same way.
         instructions: the most instructions of one inference, in the same way.
         watch: is told what is being done.
@@ -80,7 +86,7 @@ def quantize(
     """
     from kibi.errors import InputError  # noqa: PLC0415 - `import kibi` starts nothing heavy, here and below
     from kibi.files import check_path, write_file  # noqa: PLC0415
-    from kibi.quantization.job import Job, activations_named, run_job  # noqa: PLC0415
+    from kibi.quantization.job import Job, activations_named, are_int4, run_job  # noqa: PLC0415
     from kibi.quantization.quantizing import Wishes  # noqa: PLC0415
     from kibi.quantization.report import Limits  # noqa: PLC0415
 
@@ -89,8 +95,10 @@ def quantize(
     place = None if path is None else check_path(path, "the path of the .tflite file")
     wishes = Wishes(
         activations=activations_named(activations),
+        is_int4=are_int4(weights, activations),
         floats=frozenset(floats),
         int16=frozenset(int16),
+        int4=frozenset(int4),
         is_float_outside=inputs_and_outputs == "float32",
         keep_state=keep_state,
     )

@@ -66,6 +66,23 @@ def test_json_has_the_figures_of_the_report(kibi: Kibi, files: Path, tmp_path: P
     assert record["costs_before"] is None
 
 
+def test_weights_of_int4_are_said(kibi: Kibi, files: Path, tmp_path: Path) -> None:
+    """How many operators have them, and which; the others have int8."""
+    words = ("--no-measure", "--no-evaluate", "--no-improve")
+    code, out, err = quantize(kibi, files, tmp_path / "net.tflite", "--int4", "layer1_dense", *words)
+    assert (code, err) == (0, "")
+    assert "4 compute integers (1 with weights of int4), 0 float32" in out
+    lines = {line.split()[0]: line for line in out.splitlines() if line.startswith(("CONV_2D  ", "FULLY_CONNECTED  "))}
+    assert "int4" not in lines["CONV_2D"]
+    assert "s8, int4 weights" in lines["FULLY_CONNECTED"]
+    done = kibi(
+        *("quantize", str(files / "net.tflite"), "--data", str(files / "data.npz"), "-o", str(tmp_path / "net.tflite")),
+        *("--weights", "int4", "--json", *words),
+    )
+    assert done.record["int4_operators"] == 2
+    assert [layer["is_int4"] for layer in done.record["layers"]] == [True, False, True, False]
+
+
 def test_limits_choose_types_and_the_report_says_them(kibi: Kibi, files: Path, tmp_path: Path) -> None:
     """What is used of each limit, for people and for programs."""
     words = ("--ram", "1.5k", "--flash", "64K", "--no-improve", "--no-evaluate")
@@ -153,6 +170,18 @@ def test_pixels_that_nobody_scaled_are_warned_of(files: Path) -> None:
     ("words", "data", "said"),
     [
         (("--activations", "int4"), "data.npz", "activations cannot be 'int4'. Give int8 or int16."),
+        (("--weights", "int2"), "data.npz", "weights cannot be 'int2'. Give int8 or int4."),
+        (
+            ("--weights", "int4", "--activations", "int16"),
+            "data.npz",
+            "weights cannot be int4 where activations are int16",
+        ),
+        (("--int4", "conv9"), "data.npz", "no operator is called 'conv9'"),
+        (
+            ("--int4", "SOFTMAX"),
+            "data.npz",
+            "SOFTMAX 'scores' cannot have weights of int4: only CONV_2D and FULLY_CONNECTED",
+        ),
         (("--io", "uint8"), "data.npz", "inputs and outputs cannot be 'uint8'. Give integer or float32."),
         (("--pixels", "0..2"), "data.npz", "pixels cannot mean '0..2'"),
         (("--float", "conv9"), "data.npz", "no operator is called 'conv9'"),

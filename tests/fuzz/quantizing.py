@@ -83,8 +83,9 @@ def quantize_hostile(data: bytes, rng: np.random.Generator, folder: Path) -> int
 
 def _options(rng: np.random.Generator) -> dict[str, Any]:
     """Options, of which few are wrong."""
+    activations = str(rng.choice(["int8", "int16", "int8", "int4"], p=[0.6, 0.28, 0.1, 0.02]))
     return {
-        "activations": str(rng.choice(["int8", "int16", "int8", "int4"], p=[0.6, 0.28, 0.1, 0.02])),
+        "activations": activations,
         "inputs_and_outputs": str(rng.choice(["integer", "float32"])),
         "floats": [["SOFTMAX"], []][int(rng.random() < 0.98)],
         "pixels": str(rng.choice(["0..255", "0..1", "-1..1"])),
@@ -92,6 +93,7 @@ def _options(rng: np.random.Generator) -> dict[str, Any]:
         "keep_state": bool(rng.random() < 0.3),
         "improve": bool(rng.random() < 0.5),
         "ram": 100 if rng.random() < 0.02 else None,
+        "weights": "int4" if rng.random() < (0.3 if activations == "int8" else 0.02) else "int8",
     }
 
 

@@ -5,6 +5,7 @@ from tests.mutations.mutation import Mutation
 _FOLDER = "tests/quantization"
 _QUANTIZING, _RULES = f"{_FOLDER}/test_quantizing.py", f"{_FOLDER}/test_rules.py"
 _IMPROVING, _RECURRENT = f"{_FOLDER}/test_improving.py", f"{_FOLDER}/test_recurrent.py"
+_INT4, _PACKING = f"{_FOLDER}/test_int4.py", "tests/frontends/tflite/test_int4.py"
 _BUDGET, _SUBGRAPHS = f"{_FOLDER}/test_budget.py", f"{_FOLDER}/test_subgraphs.py"
 
 QUANTIZATION = (
@@ -159,5 +160,37 @@ QUANTIZATION = (
         "conversions += 0",
         "Types that take turns look as cheap as types of one kind.",
         (_BUDGET, "-k", "conversions"),
+    ),
+    Mutation(
+        "quantization.first-of-two-elements-in-the-upper-half",
+        "frontends/tflite/int4.py",
+        "pairs[:, 0] | pairs[:, 1] << 4",
+        "pairs[:, 1] | pairs[:, 0] << 4",
+        "Two neighbours among weights of int4 change places.",
+        (_PACKING, "-k", "any_count"),
+    ),
+    Mutation(
+        "quantization.weights-of-int4-reach-eight",
+        "quantization/narrow_weights.py",
+        "MOST_INT8, MOST_INT4 = 127, 7",
+        "MOST_INT8, MOST_INT4 = 127, 8",
+        "The largest weights of int4 change their sign.",
+        (_INT4, "-k", "symmetric"),
+    ),
+    Mutation(
+        "quantization.fully-connected-int4-with-a-scale-for-each-channel",
+        "quantization/narrow_weights.py",
+        '"FULLY_CONNECTED": False',
+        '"FULLY_CONNECTED": True',
+        "TFLM refuses such a layer, so that it stays float32.",
+        (_INT4, "-k", "scales_that_tflm_takes"),
+    ),
+    Mutation(
+        "quantization.weights-of-int4-save-nothing",
+        "quantization/costs.py",
+        "packed_bytes(constant.type.elements) if constant.is_int4 else constant.type.size_bytes",
+        "constant.type.size_bytes",
+        "The search gives weights of int4 last, because they look as large as those of int8.",
+        (_INT4, "-k", "flash_smaller"),
     ),
 )

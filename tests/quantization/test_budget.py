@@ -176,8 +176,9 @@ def test_accuracy_counts_where_there_are_labels() -> None:
 
 
 def test_types_are_the_entries_of_a_table() -> None:
-    """From the most precise to the least; the activations that are asked for are the last ones."""
-    assert [each.name for each in precisions_down_to(DType.S8)] == [each.name for each in PRECISIONS]
+    """From the most precise to the least; what is asked for is the last one."""
+    assert [each.name for each in precisions_down_to(DType.S8, is_int4=True)] == [each.name for each in PRECISIONS]
+    assert [each.name for each in precisions_down_to(DType.S8)] == ["float32", "int16", "int8"]
     assert [each.name for each in precisions_down_to(DType.S16)] == ["float32", "int16"]
 
 

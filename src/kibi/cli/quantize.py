@@ -32,7 +32,13 @@ def quantize(
         ),
     ],
     activations: Annotated[
-        str, typer.Option("--activations", metavar="A", help="int8, or int16: more exact; weights are int8 in both.")
+        str, typer.Option("--activations", metavar="A", help="int8, or int16: more exact; with weights of int8.")
+    ] = "int8",
+    weights: Annotated[
+        str,
+        typer.Option(
+            "--weights", metavar="W", help="int8, or int4 where an operator of int8 can have that: less flash."
+        ),
     ] = "int8",
     floats: Annotated[
         list[str] | None,
@@ -47,6 +53,15 @@ def quantize(
         list[str] | None,
         typer.Option(
             "--int16", metavar="NAME", help="Let operators compute int16, named as above.", show_default=False
+        ),
+    ] = None,
+    int4: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--int4",
+            metavar="NAME",
+            help="Let operators compute int8 with weights of int4, named as above.",
+            show_default=False,
         ),
     ] = None,
     ends: Annotated[
@@ -117,8 +132,10 @@ def quantize(
             data,
             path,
             activations=activations,
+            weights=weights,
             floats=floats or (),
             int16=int16 or (),
+            int4=int4 or (),
             inputs_and_outputs=ends,
             pixels=pixels,
             calibration_inputs=calibration_inputs,
@@ -163,8 +180,9 @@ def _facts(found: "Quantization", path: Path) -> Iterator[tuple[str, str]]:
 
     yield "model", f"{found.model}, as {_types(found)}: {path.name}, {byte_text(len(found.data))}"
     yield "data", f"{found.dataset}: ranges of {found.calibration_inputs:,} inputs"
-    floats = len(found.float_operators)
-    yield "operators", f"{found.integer_operators:,} compute integers, {floats:,} float32"
+    floats, narrow = len(found.float_operators), found.int4_operators
+    integers = f"{found.integer_operators:,} compute integers{f' ({narrow:,} with weights of int4)' if narrow else ''}"
+    yield "operators", f"{integers}, {floats:,} float32"
     if found.budget is not None:
         limits, used = found.budget.limits, found.budget.used
         parts = [f"{getattr(used, name):,} of {limit:,} {LIMIT_WORDS[name]}" for name, limit in limits.given.items()]
@@ -243,6 +261,7 @@ def _show_layers(console: "Console", found: "Quantization") -> None:
     rows = table(console, "operator", "output", "type", ">signal to noise", ">lost")
     for each in found.layers:
         lost = f"{each.lost_decibels:.1f} dB" if each.lost_decibels > 0 else ""
-        rows.add_row(each.name, name_of(each.output), each.dtype, f"{each.decibels:.1f} dB", lost)
+        kind = f"{each.dtype}, int4 weights" if each.is_int4 else each.dtype
+        rows.add_row(each.name, name_of(each.output), kind, f"{each.decibels:.1f} dB", lost)
     show(console, rows)
     say(console)

@@ -36,6 +36,7 @@ def layer_figures(model: Model, noise: Mapping[int, Energy]) -> tuple[LayerFigur
             decibels=noise[layer.outputs[0]].decibels,
             lost_decibels=lost[layer.index],
             advice=_advice(model, layer) if layer.index in most and lost[layer.index] > _MUCH_DB else "",
+            is_int4=model.choices[layer.index].is_int4,
         )
         for layer in layers
     )
@@ -58,6 +59,8 @@ def _advice(model: Model, layer: Layer) -> str:
     steps = [f"keep it float32 (--float {name})"]
     if dtype is DType.S8:
         steps.insert(0, f"give it int16 (--int16 {name})")
+    if model.choices[layer.index].is_int4:
+        steps.insert(0, "keep its weights int8 (name the others with --int4)")
     uneven = _unevenness(model, layer.outputs[0])
     if uneven > _UNEVEN:
         return f"the range of its widest channel is {uneven:.0f} times that of the median one; {', or '.join(steps)}"

@@ -1,5 +1,6 @@
 """Scales and zero points from ranges, and elements from real numbers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,10 @@ MOST_REAL = 1e30
 """What is beyond this is an infinity in disguise, as padding of a maximum has it."""
 _LEAST_SPAN, _USUAL = 2.0**-20, 1.0
 """The least span of a range, and the ends of the range of what is always 0."""
+_COARSE = 16
+"""With fewer elements than this on each side of 0, the largest weights may be cut for the sake of the others."""
+_PARTS = np.linspace(1.0, 0.4, 25)
+"""The parts of the scale that are tried then."""
 _MOST_BIAS = {DType.S32: 2.0**30, DType.S64: 2.0**39}
 """The largest element of a bias that we make: half of what a kernel holds, so that sums have room."""
 
@@ -100,9 +105,9 @@ class QuantizedWeights:
 
 
 def quantize_weights(
-    weights: Array, axis: int | None, bias: Array | None, input_scale: float, bias_type: DType
+    weights: Array, axis: int | None, bias: Array | None, input_scale: float, bias_type: DType, most: int = 127
 ) -> QuantizedWeights:
-    """Weights as s8 from -127 to 127.
+    """Weights as s8 from -127 to 127, or in a smaller range.
 
     A scale grows where the bias would not fit into its type, whose scale is that of the input times that of the weights.
 
@@ -112,22 +117,46 @@ def quantize_weights(
         bias: f32 `[C]`, or None.
         input_scale: of the data.
         bias_type: s32 or s64.
+        most: the largest element; the least is its negative.
     """
     reals = weights.astype(np.float64)
     others = tuple(number for number in range(reals.ndim) if number != axis)
     largest = np.abs(reals).max(axis=others if axis is not None else None, initial=0.0).reshape(-1)
     floor = max(float(largest.max()), _LEAST_SPAN)
-    scales = np.where(largest > floor * 2.0**-30, largest, floor) / 127
+    scales = np.where(largest > floor * 2.0**-30, largest, floor) / most
+    along = [1] * reals.ndim
+    if axis is not None:
+        along[axis] = -1
+    if most < _COARSE:
+        scales = _nearest(reals, scales, others if axis is not None else None, along, most)
     if bias is not None:
         magnitudes = np.abs(bias.astype(np.float64)).reshape(-1)
         magnitudes = magnitudes if len(scales) > 1 or len(magnitudes) == 1 else magnitudes.max(keepdims=True)
         scales = np.maximum(scales, magnitudes / (input_scale * _MOST_BIAS[bias_type]))
     scales = scales.astype(np.float32).astype(np.float64)
-    along = [1] * reals.ndim
-    if axis is not None:
-        along[axis] = -1
-    elements = np.clip(np.rint(reals / scales.reshape(along)), -127, 127).astype(np.int8)
+    elements = np.clip(np.rint(reals / scales.reshape(along)), -most, most).astype(np.int8)
     return QuantizedWeights(elements, scales)
+
+
+def _nearest(reals: Reals, scales: Reals, others: tuple[int, ...] | None, along: Sequence[int], most: int) -> Reals:
+    """The parts of scales `[C]` with which elements differ least from the real weights: a few large ones are cut.
+
+    Args:
+        reals: the weights.
+        scales: with which elements reach the largest weight of each channel.
+        others: the axes that share a scale; None: all.
+        along: the shape of scales that goes with that of the weights.
+        most: the largest element.
+    """
+    tried = [scales * part for part in _PARTS]
+    errors = []
+    for each in tried:
+        wide = each.reshape(along)
+        kept = np.clip(np.rint(reals / wide), -most, most) * wide
+        errors.append(np.square(kept - reals).sum(axis=others).reshape(-1))
+    best = np.argmin(errors, axis=0)
+    found: Reals = np.asarray(tried)[best, np.arange(len(scales))]
+    return found
 
 
 def quantize_time_weights(weights: Array, rank: int, bias: Array | None, state_scale: float) -> QuantizedWeights:

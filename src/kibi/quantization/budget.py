@@ -17,8 +17,9 @@ from kibi.errors import PlanError
 from kibi.quantization.costs import Shares, shares_of
 from kibi.quantization.layer import Layer
 from kibi.quantization.loss import Loss, LossJudge
+from kibi.quantization.narrow_weights import int4_refusal
 from kibi.quantization.network import Network
-from kibi.quantization.precision import PRECISIONS, Precision, precisions_down_to
+from kibi.quantization.precision import INT8, Precision
 from kibi.quantization.quantizing import Model
 from kibi.quantization.report import LIMIT_WORDS, Costs, Limits
 from kibi.quantization.rules import RULES, Scales
@@ -110,7 +111,7 @@ class Search:
     @cached_property
     def _ladder(self) -> tuple[Precision, ...]:
         """The types, the most precise first."""
-        return precisions_down_to(self.start.wishes.activations)
+        return self.start.wishes.ladder
 
     @cached_property
     def _units(self) -> tuple[tuple[int, ...], ...]:
@@ -247,7 +248,8 @@ class Search:
 
     def _border_elements(self, levels: Levels) -> int:
         """The elements that pass from a unit to one of another type."""
-        return sum(elements for elements, maker, user in self._borders if levels[maker] != levels[user])
+        types = [self._ladder[level].activations for level in levels]
+        return sum(elements for elements, maker, user in self._borders if types[maker] is not types[user])
 
     def _raised(self, best: _Candidate) -> _Candidate:
         """A model with precision given back where the limits leave room for it."""
@@ -286,7 +288,15 @@ class Search:
         what = f"{self.start.network.graph.source}: {tries}"
         model = f"The nearest one, with operators of {' and '.join(names)}, takes {' and '.join(parts)}"
         steps = " and ".join(f"--{name.removesuffix('_bytes')} {getattr(nearest.shares.costs, name)}" for name in over)
-        return f"{what}. {model}. Give {steps} or more, or a smaller network. Nothing was written."
+        narrower = ", or --weights int4," if "flash_bytes" in over and self._could_be_int4() else ","
+        return f"{what}. {model}. Give {steps} or more{narrower} or a smaller network. Nothing was written."
+
+    def _could_be_int4(self) -> bool:
+        """True if weights of int4 are not allowed, and an operator of the search could have them."""
+        network = self.start.network
+        free = {index for unit in self._units for index in unit}
+        could = (layer.index in free and not int4_refusal(network, layer) for layer in network.layers)
+        return self._ladder[-1] == INT8 and any(could)
 
 
 def units_of(model: Model) -> tuple[tuple[int, ...], ...]:
@@ -323,14 +333,7 @@ def _source(network: Network, layer: Layer) -> int:
 
 def types_of(model: Model) -> Mapping[int, str]:
     """The names of the types that operators with real numbers compute, by their indices."""
-    found = {}
-    for index, choice in model.choices.items():
-        chosen = model.wishes.chosen.get(index)
-        if chosen is not None and chosen.activations is choice.dtype:
-            found[index] = chosen.name
-        elif choice.dtype is not None:
-            found[index] = next(each.name for each in PRECISIONS if each.activations is choice.dtype)
-    return found
+    return {index: choice.precision.name for index, choice in model.choices.items() if choice.precision is not None}
 
 
 def _with(levels: Levels, unit: int, level: int) -> Levels:

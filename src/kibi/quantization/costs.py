@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from kibi.codegen import generate, write
 from kibi.files import temporary_folder
-from kibi.ir import Graph
+from kibi.frontends.tflite.int4 import packed_bytes
+from kibi.ir import Graph, Tensor
 from kibi.passes import simplify
 from kibi.planner import Granularity, PlannedModel, plan
 from kibi.quantization.quantizing import Model
@@ -64,12 +65,15 @@ def shares_of(model: Model, processor: Target) -> Shares:
             conversions += operator.instructions
             converted += sum(each.elements for each in made)
             continue
-        constants = [tensors[each].type for each in node.inputs if each is not None and tensors[each].is_constant]
-        own = Costs(
-            sum(each.size_bytes for each in made), sum(each.size_bytes for each in constants), operator.instructions
-        )
+        constants = [tensors[each] for each in node.inputs if each is not None and tensors[each].is_constant]
+        own = Costs(sum(each.size_bytes for each in made), sum(map(_stored_bytes, constants)), operator.instructions)
         layers[index] = layers.get(index, Costs(0, 0, 0)).plus(own)
     return Shares(_costs(found), layers, conversions, converted)
+
+
+def _stored_bytes(constant: Tensor) -> int:
+    """The bytes that a constant takes in flash."""
+    return packed_bytes(constant.type.elements) if constant.is_int4 else constant.type.size_bytes
 
 
 def _measured(graph: Graph, processor: Target) -> tuple[PlannedModel, Measurement]:

@@ -27,6 +27,7 @@ from kibi.targets import Target, target
 
 ACTIVATIONS = {"int8": DType.S8, "int16": DType.S16}
 """The types of activations, by their names."""
+_WEIGHTS = ("int8", "int4")
 _MOST_LAYER_INPUTS = 32
 """Inputs on which the error of each layer is measured."""
 Watch = Callable[[str], None]
@@ -77,6 +78,20 @@ def activations_named(name: str) -> DType:
     if name not in ACTIVATIONS:
         raise InputError(f"activations cannot be {name!r}. Give {' or '.join(ACTIVATIONS)}.")
     return ACTIVATIONS[name]
+
+
+def are_int4(weights: str, activations: str) -> bool:
+    """True if a name of a type of weights is that of int4.
+
+    Raises:
+        InputError: there is no such type, or it does not go with the activations.
+    """
+    if weights not in _WEIGHTS:
+        raise InputError(f"weights cannot be {weights!r}. Give {' or '.join(_WEIGHTS)}.")
+    if weights == "int4" and activations_named(activations) is not DType.S8:
+        what = f"weights cannot be int4 where activations are {activations}: TFLM has no such kernel"
+        raise InputError(f"{what}. Give activations of int8, or name the operators that are to have int4.")
+    return weights == "int4"
 
 
 def run_job(job: Job, watch: Watch | None = None) -> Quantization:
@@ -151,6 +166,7 @@ def _figures(job: Job, samples: Samples, rows: Sequence[Sequence[Array]], plain:
         activations=next(name for name, dtype in ACTIVATIONS.items() if dtype is job.wishes.activations),
         target="" if job.target is None else job.target,
         integer_operators=sum(choice.dtype in (DType.S8, DType.S16) for choice in choices),
+        int4_operators=sum(choice.is_int4 for choice in choices),
         float_operators=float_operators(made),
         layers=layer_figures(made, layer_noise(made, few)),
         decibels=answer_noise(made, rows).decibels,

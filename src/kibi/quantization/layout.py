@@ -12,7 +12,9 @@ import numpy as np
 from kibi.dtypes import DType
 from kibi.quantization.affine import MOST_REAL, Affine, Range
 from kibi.quantization.layer import Layer
+from kibi.quantization.narrow_weights import int4_refusal
 from kibi.quantization.network import Network
+from kibi.quantization.precision import FLOAT32, INT8, Precision
 from kibi.quantization.recurrent import (
     HIDDEN_STATE,
     LSTM,
@@ -33,17 +35,27 @@ class Choice:
     """What an operator computes.
 
     Attributes:
-        dtype: s8, s16 or f32; None if it has no operand of float32.
+        precision: its types; None if it has no operand of float32.
         reason: why it stays f32; empty if it does not.
     """
 
-    dtype: DType | None
+    precision: Precision | None
     reason: str = ""
+
+    @property
+    def dtype(self) -> DType | None:
+        """The type of its activations: s8, s16 or f32; None if it has no operand of float32."""
+        return None if self.precision is None else self.precision.activations
+
+    @property
+    def is_int4(self) -> bool:
+        """True if its weights are int4."""
+        return self.precision is not None and self.precision.is_int4
 
 
 def choose(
     network: Network,
-    wanted: Callable[[Layer], DType],
+    wanted: Callable[[Layer], Precision],
     refused: Mapping[int, str] | None = None,
     chosen: Collection[int] = (),
 ) -> Mapping[int, Choice]:
@@ -51,7 +63,7 @@ def choose(
 
     Args:
         network: the float32 model.
-        wanted: the type that a layer is to compute: s8, s16 or f32.
+        wanted: the types that a layer is to compute; where it cannot have weights of int4, they are int8.
         refused: operators that must stay f32, with the reason.
         chosen: operators whose type a search has chosen.
     """
@@ -67,26 +79,26 @@ def choose(
     }
 
 
-def _choice(network: Network, layer: Layer, wanted: DType, refused: str | None, why: str) -> Choice:
+def _choice(network: Network, layer: Layer, wanted: Precision, refused: str | None, why: str) -> Choice:
     if not any(network.is_real(index) for index in (*layer.inputs, *layer.outputs)):
         return Choice(None)
     if layer.name in CALLERS:
-        return Choice(DType.F32, "the subgraphs that it runs stay float32")
+        return Choice(FLOAT32, "the subgraphs that it runs stay float32")
     if layer.name in VARIABLES:
-        return Choice(DType.F32, "its variable stays float32")
-    if wanted is DType.F32:
-        return Choice(DType.F32, why)
+        return Choice(FLOAT32, "its variable stays float32")
+    if wanted.activations is DType.F32:
+        return Choice(wanted, why)
     if refused is not None:
-        return Choice(DType.F32, refused)
+        return Choice(FLOAT32, refused)
     rule = RULES.get(layer.name)
-    if rule is None or not _has_kernel(network, layer, wanted):
-        name = {DType.S8: "int8", DType.S16: "int16"}[wanted]
-        return Choice(DType.F32, f"there is no {layer.name} of {name}")
+    if rule is None or not _has_kernel(network, layer, wanted.activations):
+        name = {DType.S8: "int8", DType.S16: "int16"}[wanted.activations]
+        return Choice(FLOAT32, f"there is no {layer.name} of {name}")
     if rule.weights is not None and network.constant(layer.inputs[rule.weights.place]) is None:
-        return Choice(DType.F32, "its weights are computed while the model runs")
+        return Choice(FLOAT32, "its weights are computed while the model runs")
     if layer.name not in REMEMBERING and any(network.is_variable(index) for index in (*layer.inputs, *layer.outputs)):
-        return Choice(DType.F32, "it has a variable")
-    return Choice(wanted)
+        return Choice(FLOAT32, "it has a variable")
+    return Choice(INT8 if wanted.is_int4 and int4_refusal(network, layer) else wanted)
 
 
 def _has_kernel(network: Network, layer: Layer, dtype: DType) -> bool:

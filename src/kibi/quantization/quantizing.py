@@ -10,12 +10,14 @@ from kibi.dtypes import Array, DType
 from kibi.errors import InputError, InternalError, ModelError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
+from kibi.passes.compressed_weights import compressed_where_it_saves
 from kibi.quantization.affine import Affine
 from kibi.quantization.calibration import Channels, Values
 from kibi.quantization.layer import Layer
 from kibi.quantization.layout import Choice, Form, Layout, choose, lay_out
+from kibi.quantization.narrow_weights import int4_refusal
 from kibi.quantization.network import Network
-from kibi.quantization.precision import Precision
+from kibi.quantization.precision import FLOAT32, INT4, INT16, Precision, precisions_down_to
 from kibi.quantization.recurrent import SVDF, seen_of, unbounded
 from kibi.quantization.writing import Written, write_model
 
@@ -25,41 +27,58 @@ class Wishes:
     """What a quantized model is to be.
 
     Attributes:
-        activations: s8 or s16; weights are s8.
-        floats, int16: operators that stay float32, and that compute int16: names of kinds (`SOFTMAX`) or of tensors that they make.
+        activations: s8 or s16.
+        is_int4: True if weights are int4 wherever an operator of s8 can have them; others are s8.
+        floats, int16, int4: operators that stay float32, that compute int16, and that compute int8 with weights of int4: names of
+            kinds (`SOFTMAX`) or of tensors that they make. Of an operator with several of them, the most precise one counts.
         is_float_outside: True if inputs and outputs stay float32.
         keep_state: True if calibration inputs are a sequence: variables keep their values.
         chosen: the types of operators that a search has chosen, by their indices; names go before them.
     """
 
     activations: DType = DType.S8
+    is_int4: bool = False
     floats: frozenset[str] = frozenset()
     int16: frozenset[str] = frozenset()
+    int4: frozenset[str] = frozenset()
     is_float_outside: bool = False
     keep_state: bool = False
     chosen: Mapping[int, Precision] = field(default_factory=dict)
 
-    def of(self, network: Network, layer: Layer) -> DType:
-        """The type that a layer is to compute."""
-        if self.names(network, layer):
-            return DType.F32 if names_of(network, layer) & self.floats else DType.S16
-        return self.chosen[layer.index].activations if layer.index in self.chosen else self.activations
+    @property
+    def ladder(self) -> tuple[Precision, ...]:
+        """The types of operators that are not named, the most precise first; without a search they have the last one."""
+        return precisions_down_to(self.activations, is_int4=self.is_int4)
+
+    def of(self, network: Network, layer: Layer) -> Precision:
+        """The types that a layer is to compute."""
+        names = names_of(network, layer)
+        for named, precision in ((self.floats, FLOAT32), (self.int16, INT16), (self.int4, INT4)):
+            if names & named:
+                return precision
+        return self.chosen.get(layer.index, self.ladder[-1])
 
     def names(self, network: Network, layer: Layer) -> bool:
         """True if a layer is one of those that are named."""
-        return bool(names_of(network, layer) & (self.floats | self.int16))
+        return bool(names_of(network, layer) & (self.floats | self.int16 | self.int4))
 
     def check(self, network: Network) -> None:
-        """Checks that the names are those of operators.
+        """Checks that the names are those of operators, which can have the types that are asked for.
 
         Raises:
-            InputError: one is not.
+            InputError: one is not, or cannot.
         """
         known = {name for layer in network.layers for name in names_of(network, layer)}
-        unknown = sorted((self.floats | self.int16) - known)
+        unknown = sorted((self.floats | self.int16 | self.int4) - known)
         if unknown:
             what = f"{network.graph.source}: no operator is called {unknown[0]!r}, and none makes a tensor of that name"
             raise InputError(f"{what}. `kibi inspect --text` shows both.")
+        for layer in network.layers:
+            is_meant = self.names(network, layer) and self.of(network, layer).is_int4
+            reason = int4_refusal(network, layer) if is_meant else ""
+            if reason:
+                what = f"{network.graph.source}: {layer.name} {network.name_of(layer)!r} cannot have weights of int4: {reason}"
+                raise InputError(f"{what}. Leave its name out, or name others by the tensors that they make.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +147,7 @@ class Model:
                 is_float_outside=wishes.is_float_outside,
             )
             try:
-                graph = parse_tflite(written.data, network.graph.source)
+                graph = compressed_where_it_saves(parse_tflite(written.data, network.graph.source))
             except ModelError as error:
                 found = _refusals(error, written, choices)
                 if not found:

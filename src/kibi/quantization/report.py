@@ -19,6 +19,7 @@ class LayerFigures:
         decibels: how much stronger the float32 model's elements are than the differences to them.
         lost_decibels: of these, how many its most exact input of the same kind had more; below 0: it has more itself.
         advice: what to do about it; empty if it loses little.
+        is_int4: True if its weights are int4.
     """
 
     operator: int
@@ -28,6 +29,7 @@ class LayerFigures:
     decibels: float
     lost_decibels: float
     advice: str = ""
+    is_int4: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class LayerType:
         operator: its index in the float32 model's file.
         name: the schema's name.
         output: the name of the tensor that it makes.
-        precision: `float32`, `int16` or `int8`.
+        precision: `float32`, `int16`, `int8`, or `int4`: int8 with weights of int4.
     """
 
     operator: int
@@ -164,6 +166,7 @@ class Quantization:
         activations: `int8` or `int16`.
         target: the processor of the costs.
         integer_operators: how many operators compute integers.
+        int4_operators: how many of them have weights of int4.
         float_operators: those that stay float32.
         layers: the error of every operator that both models compute, in order.
         decibels: of the answers: the outputs, before a last softmax or logistic function.
@@ -182,6 +185,7 @@ class Quantization:
     activations: str
     target: str
     integer_operators: int
+    int4_operators: int
     float_operators: tuple[FloatOperator, ...]
     layers: tuple[LayerFigures, ...]
     decibels: float
@@ -208,6 +212,7 @@ class Quantization:
             **kept,
             "bytes": len(self.data),
             "integer_operators": self.integer_operators,
+            "int4_operators": self.int4_operators,
             "float_operators": [asdict(each) for each in self.float_operators],
             "decibels": self.decibels,
             "plain_decibels": self.plain_decibels,

@@ -7,11 +7,13 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
+from kibi.frontends.tflite import int4
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.reader import TENSOR_TYPES
 from kibi.quantization.affine import Affine, Range, quantize_bias, quantize_time_weights, quantize_weights
 from kibi.quantization.layer import Layer
 from kibi.quantization.layout import Form, Layout
+from kibi.quantization.narrow_weights import MOST_INT4, MOST_INT8, int4_axis
 from kibi.quantization.network import Network
 from kibi.quantization.recurrent import (
     BIASES,
@@ -94,7 +96,7 @@ class _Writer:
         """The type in which each tensor is given or made."""
         self._kept: dict[int, int] = {}
         """Tensors that are no real numbers, or stay as they are."""
-        self._constants: dict[tuple[int, DType, bytes], int] = {}
+        self._constants: dict[tuple[int, str, bytes], int] = {}
         self._operators: dict[int, int] = {}
 
     def written(self) -> Written:
@@ -232,13 +234,15 @@ class _Writer:
         bias_index = layer.inputs[bias_place] if bias_place >= 0 else -1
         bias = self._biases.get(layer.index, self._data(bias_index) if bias_index >= 0 else None)
         values = self._constant_of(layer.inputs[weights.place])
-        made = quantize_weights(values, weights.axis, bias, kind.scale, _BIAS_TYPES[dtype])
+        is_int4 = self._layout.choices[layer.index].is_int4
+        axis, most = (int4_axis(layer), MOST_INT4) if is_int4 else (weights.axis, MOST_INT8)
+        made = quantize_weights(values, axis, bias, kind.scale, _BIAS_TYPES[dtype], most)
         replaced = (rule.source, weights.place, weights.bias)
         inputs = [-1 if place in replaced else self._as_it_is(index) for place, index in enumerate(layer.inputs)]
         inputs[rule.source] = self._form(source, dtype)
         zeros = [0] * len(made.scales)
         inputs[weights.place] = self._constant(
-            layer.inputs[weights.place], made.elements, made.scales, zeros, axis=weights.axis
+            layer.inputs[weights.place], made.elements, made.scales, zeros, axis=axis or 0, is_int4=is_int4
         )
         if bias is None:
             return inputs
@@ -308,10 +312,11 @@ class _Writer:
         *,
         axis: int = 0,
         name: str = "",
+        is_int4: bool = False,
     ) -> int:
         """A constant of integers, which operators share if they need the same."""
         reals = np.asarray(scales, np.float32)
-        key = (index, DType.of(elements), reals.tobytes() + _bytes(elements))
+        key = (index, int4.NAME if is_int4 else str(DType.of(elements)), reals.tobytes() + _bytes(elements))
         if key not in self._constants:
             self._constants[key] = self._builder.constant(
                 elements,
@@ -319,6 +324,7 @@ class _Writer:
                 list(zero_points),
                 axis=axis,
                 name=name if index < 0 else self._network.records[index].name,
+                is_int4=is_int4,
             )
         return self._constants[key]
 
