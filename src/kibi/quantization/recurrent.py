@@ -105,7 +105,7 @@ def states_of(network: Network, layer: Layer, inputs: Iterable[Array], *, keep_s
             compute([vectors], states)
             largest = max(largest, float(np.abs(states[-1]).max(initial=0)))
     ends = np.full(1, largest)
-    return Channels(0 * ends, -ends, ends)
+    return Channels(np.zeros(1), -ends, ends)
 
 
 def _steps(view: NodeView, array: Array) -> Iterable[Sequence[Array]]:
