@@ -9,6 +9,7 @@ from tests.cli.conftest import Kibi
 from tests.support.zoo import model_path
 
 
+@pytest.mark.slow
 def test_plan_names_the_longest_step_as_measure_does(kibi: Kibi, glyphs: Path) -> None:
     """In the text and in JSON, which is a saved plan as ever; for the options of the plan."""
     for options in ([], ["--input", "streamed"], ["-g", "tensor", "--target", "cortex-m0plus"]):

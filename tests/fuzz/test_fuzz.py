@@ -14,10 +14,10 @@ from tests.support.amount import amount
 from tests.toolchain.tools import check_gcc
 
 _COUNTS = {
-    "load": amount(18_000, 16_600), "model": amount(250, 400), "native": amount(3, 8), "plan": amount(250, 500),
-    "regions": 100, "place": amount(250, 500), "events": amount(250, 500), "arrays": amount(80, 200), "data": amount(150, 2_000),
-    "inspect": 100, "c_api": amount(600, 1_000), "package": amount(500, 5_000),
-    "quantize": amount(150, 2_000),
+    "load": amount(18_600, 16_600), "model": amount(150, 400), "native": amount(3, 8), "plan": amount(150, 500),
+    "regions": amount(50, 100), "place": amount(150, 500), "events": amount(150, 500), "arrays": amount(60, 200),
+    "data": amount(100, 2_000), "inspect": amount(50, 100), "c_api": amount(300, 1_000), "package": amount(250, 5_000),
+    "quantize": amount(100, 2_000),
 }  # fmt: skip
 _SEED = 1
 _LEAST = 0.4

@@ -102,6 +102,7 @@ def test_window_lives_from_its_start_to_its_last_reading(glyphs: Graph, ample: P
                     assert each.offset + each.size_bytes <= low or high <= each.offset
 
 
+@pytest.mark.slow
 def test_less_ram_hides_less_until_nothing_is_read_ahead(glyphs: Graph) -> None:
     """Each limit is met; in the arena of the plan that reads nothing ahead, starts and waits come together where they must."""
     least = kibi.plan(glyphs, weights=_READ, bandwidth=500_000, ram=5_000).arena_bytes
@@ -119,6 +120,7 @@ def test_less_ram_hides_less_until_nothing_is_read_ahead(glyphs: Graph) -> None:
         kibi.plan(residual_network(), weights=_AHEAD, bandwidth=1_000_000, ram=100)
 
 
+@pytest.mark.slow
 def test_without_a_limit_time_decides() -> None:
     """A slow memory gets RAM for windows; where transfers are nothing beside what kernels take, they get none."""
     model = residual_network(24, 12, 8)

@@ -195,6 +195,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_budget_takes_int4_where_int8_does_not_fit(files: Path) -> None:
     """It is allowed to, gives it to those alone that can have it, and keeps to the limit."""
     model, data = files / "net.tflite", files / "data.npz"

@@ -13,6 +13,7 @@ from kibi.frontends.onnx import budget, convert, flow
 from kibi.frontends.onnx.graph import Numbers
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
+from kibi.ops import While
 from kibi.tflm import Oracle
 from tests.frontends.onnx.elsewhere import computed_elsewhere
 from tests.frontends.onnx.flow_networks import flow_network
@@ -231,8 +232,9 @@ def test_data_of_a_constant_that_several_graphs_take_are_once_in_the_file() -> N
     _same(model, {"x": np.random.default_rng(3).normal(size=(1, 64)).astype(np.float32)})
 
 
-def test_endless_loop_ends_in_an_error() -> None:
+def test_endless_loop_ends_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is that of WHILE."""
+    monkeypatch.setattr(While, "most_turns", 1000)
     body = helper.make_graph(
         [helper.make_node("Identity", ["holds"], ["goes_on"]), helper.make_node("Neg", ["v"], ["after"])],
         "body",
