@@ -1,9 +1,11 @@
 """What makes the error of a quantized model smaller."""
 
+import numpy as np
 import pytest
 
 from examples.patterns import Net, accuracy, patterns
-from kibi.dtypes import Array
+from kibi.dtypes import Array, DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.quantization.equalization import equalized, pairs_of
 from kibi.quantization.improving import improve
 from kibi.quantization.network import Network
@@ -94,3 +96,35 @@ def test_few_inputs_are_enough() -> None:
     plain = quantize_network(Network.of(uneven("RELU").file(), "model.tflite"), rows, Wishes())
     better, _ = improve(plain, rows, lambda _: None)
     assert answer_noise(better, rows).decibels >= answer_noise(plain, rows).decibels
+
+
+def saturating() -> bytes:
+    """A model of two dense layers: the first channel between them saturates in a sigmoid, and has 30 times the others' range."""
+    b = ModelBuilder()
+    x, y = b.input([1, 4], DType.F32), b.tensor([1, 4], DType.F32, name="y")
+    sums, parts = (b.tensor([1, 8], DType.F32, name=name) for name in ("sums", "parts"))
+    drawn = np.random.default_rng(1).uniform(-1, 1, (2, 8, 4)).astype(np.float32)
+    drawn[0, 0] *= 30
+    b.operator("FULLY_CONNECTED", [x, b.constant(drawn[0])], [sums])
+    b.operator("LOGISTIC", [sums], [parts])
+    b.operator("FULLY_CONNECTED", [parts, b.constant(drawn[1].T)], [y])
+    return b.finish([y])
+
+
+def test_a_range_shrinks_where_what_it_cuts_makes_no_difference() -> None:
+    """Sums that saturate may be cut: the others get finer steps, and inputs that nothing was chosen by gain 3 dB or more."""
+    drawn = np.random.default_rng(2).uniform(-1, 1, (400, 1, 4)).astype(np.float32)
+    rows = [(array,) for array in drawn]
+    plain = quantize_network(Network.of(saturating(), "model.tflite"), rows[:200], Wishes())
+    better, steps = improve(plain, rows[:200], lambda _: None)
+    assert "range" in {step.kind for step in steps}
+    assert answer_noise(better, rows[200:]).decibels > answer_noise(plain, rows[200:]).decibels + 3
+
+
+def test_a_range_that_only_the_judging_inputs_ask_for_stays() -> None:
+    """With 30 inputs, the autoencoder's judges ask for a third of a range: the other half disagrees, and nothing is lost."""
+    found = Network.of(network("autoencoder").file(), "model.tflite")
+    rows, others = ([(each,) for each in inputs_of("autoencoder", count, seed)] for count, seed in ((30, 4), (300, 2)))
+    plain = quantize_network(found, rows, Wishes())
+    better, _ = improve(plain, rows, lambda _: None)
+    assert answer_noise(better, others).decibels > answer_noise(plain, others).decibels - 0.1

@@ -2,7 +2,8 @@
 
 Each step is a change that is tried: the changed model runs, bit by bit as on the device, and the change stays if the answers come
 nearer to the float32 model's. Meanwhile ranges come from one half of the calibration inputs, and the other half judges. So a
-change that would cut what other inputs reach does not stay. In the end, ranges come from all inputs.
+change that would cut what other inputs reach does not stay. A search among many changes fits the inputs that judge it, so what it
+finds is checked the other way round: with ranges of the second half, judged by the first. In the end, ranges come from all inputs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from kibi.quantization.running import GraphRunner
 
 _MOST_ROWS = 128
 _FEW = 8
-_PARTS = (0.9, 0.8, 0.65, 0.5, 0.35)
+_PARTS = (0.9, 0.8, 0.65, 0.5, 0.35, 0.25, 0.18)
 """The parts of a range that are tried, until two of them are no better."""
 _PATIENCE = 2
 _GAIN, _RANGE_GAIN = 0.995, 0.95
@@ -60,17 +61,38 @@ class Judge:
         return joined(noise_of(model, self.answers, self.exact, self.rows).values())
 
 
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """Judges changes by inputs that did not choose them.
+
+    Attributes:
+        judge: by the inputs that gave ranges while changes were tried.
+        model: without changes, with the ranges of the inputs that judged them.
+    """
+
+    judge: Judge
+    model: Model
+
+    def agrees(self, after: Changes, before: Changes, gain: float) -> bool:
+        """True if the noise after a change is less than this part of that before it."""
+        made, was = (self.judge.energy(self.model.changed(changes)).part for changes in (after, before))
+        return made < gain * was
+
+
 @dataclass(slots=True)
 class _Best:
     """The best model so far.
 
     Attributes:
+        judge: says whether a change stays.
+        check: says whether many changes together do.
         model: the model.
         noise: of its answers, as a part of the signal.
         steps: what made it better.
     """
 
     judge: Judge
+    check: _Check
     model: Model
     noise: float
     steps: list[Improvement]
@@ -97,24 +119,32 @@ def improve(model: Model, rows: Sequence[Sequence[Array]], watch: Watch) -> tupl
     if not answers_of(model.network):
         return model, ()
     ranging, judging = _halves(rows, is_sequence=model.wishes.keep_state)
-    start = replace(model, seen=seen_of(model.network, ranging, keep_state=model.wishes.keep_state)).changed(Changes())
-    judge = Judge.of(model, judging)
-    best = _Best(judge, start, judge.energy(start).part, [])
+    start, other = (_with_ranges(model, part) for part in (ranging, judging))
+    judge = Judge.of(model, _few(judging))
+    check = _Check(Judge.of(model, _few(ranging)), other)
+    best = _Best(judge, check, start, judge.energy(start).part, [])
     for name, step in (("equalization", _equalize), ("ranges", _search), ("biases", _correct)):
         watch(f"trying {name}")
         step(best)
-    made = model.changed(best.model.changes)
-    if judge.energy(made).part >= judge.energy(model).part:
+    changes = best.model.changes
+    if not best.steps or not check.agrees(changes, Changes(), 1.0):
         return model, ()
-    return made, tuple(best.steps)
+    return model.changed(changes), tuple(best.steps)
+
+
+def _with_ranges(model: Model, rows: Rows) -> Model:
+    """The model without changes, with the ranges of these inputs."""
+    return replace(model, seen=seen_of(model.network, rows, keep_state=model.wishes.keep_state)).changed(Changes())
 
 
 def _halves(rows: Rows, *, is_sequence: bool) -> tuple[Rows, Rows]:
     """The inputs that give ranges while changes are tried, and those that judge the changes."""
-    if is_sequence or len(rows) < _FEW:
-        return rows, rows[:_MOST_ROWS]
-    others = rows[1::2]
-    return rows[::2], others[:: max(1, len(others) // _MOST_ROWS)][:_MOST_ROWS]
+    return (rows, rows) if is_sequence or len(rows) < _FEW else (rows[::2], rows[1::2])
+
+
+def _few(rows: Rows) -> Rows:
+    """Inputs of these, spread evenly, as many as are run for each change."""
+    return rows[:: max(1, len(rows) // _MOST_ROWS)][:_MOST_ROWS]
 
 
 def _equalize(best: _Best) -> None:
@@ -127,7 +157,8 @@ def _equalize(best: _Best) -> None:
 
 
 def _search(best: _Best) -> None:
-    """Shrinks the range of each group of tensors, one after another."""
+    """Shrinks the range of each group of tensors, one after another; all stay as they were if the check finds no gain."""
+    before, noise, count = best.model, best.noise, len(best.steps)
     for root in _roots(best.model):
         name, failures = best.model.network.records[root[0]].name, 0
         for part in _PARTS:
@@ -137,6 +168,9 @@ def _search(best: _Best) -> None:
             failures = 0 if is_better else failures + 1
             if failures == _PATIENCE:
                 break
+    if len(best.steps) > count and not best.check.agrees(best.model.changes, before.changes, _RANGE_GAIN):
+        best.model, best.noise = before, noise
+        del best.steps[count:]
 
 
 def _roots(model: Model) -> list[Form]:
