@@ -3,18 +3,20 @@
 The search goes from the most precise types to the least. First, it measures what each operator loses with each type while all
 others are precise, and what models of one type take on the device. From this follows an order in which precision is given up:
 where the loss for what it saves is least comes first. Halving finds the first model of this order that fits. Then operators get
-precision back, those that lose most first, as long as the limits hold. Where no model of one type fits, kinds of operators change
-their types together: a mixture may take less code. All that counts is measured: losses by the integers that
-run, costs on the emulated core. The number of models that are tried is bounded.
+precision back, those that lose most first, as long as the limits hold. Where no model of one type fits, a mixture may: what all
+mixtures take is foretold from the models that were measured, and the most promising one is measured next. All that counts is
+measured: losses by the integers that run, costs on the emulated core. The number of models that are measured is bounded.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import product
 
 from kibi.dtypes import DType
 from kibi.errors import PlanError
 from kibi.quantization.costs import Shares, shares_of
+from kibi.quantization.forecast import Forecast, Levels
 from kibi.quantization.layer import Layer
 from kibi.quantization.loss import Loss, LossJudge
 from kibi.quantization.narrow_weights import int4_refusal
@@ -29,12 +31,14 @@ _MOST_UNITS = 48
 """Operators get their types one by one up to this number; in longer networks, neighbours get one together."""
 _MOST_RAISED = 16
 """How many models are measured to give precision back."""
-_MOST_SHRUNK = 12
-"""How many models are measured where no model of one type fits."""
+_MOST_MEASURED = 32
+"""How many models are measured in all."""
+_MOST_SHRUNK = 24
+"""How many models are measured until one fits, where no model of one type does."""
+_MOST_MIXTURES = 4096
+"""All mixtures are looked at up to this number."""
 _LEAST_LOSS = 1e-12
 Watch = Callable[[str], None]
-Levels = tuple[int, ...]
-"""The place of each unit's type in the table of precisions."""
 Key = tuple[str, ...]
 """What tells models of a search apart: the type of each operator."""
 
@@ -98,7 +102,7 @@ class Search:
         count, last = len(self._units), len(self._ladder) - 1
         uniform = [self._measure((level,) * count) for level in range(last + 1)]
         if not any(self._fits(each) for each in uniform):
-            self._shrink()
+            self._shrink(uniform)
         elif not self._fits(uniform[0]):
             self._descend(uniform)
         fitting = [each for each in self._measured.values() if self._fits(each)]
@@ -126,12 +130,16 @@ class Search:
 
     def _loss(self, levels: Levels) -> Loss:
         """What the model with these types loses; models that come out alike are tried once."""
+        key = self._key(levels)
+        if key not in self._losses:
+            self._losses[key] = self.judge.loss(self._model(levels))
+        return self._losses[key]
+
+    def _key(self, levels: Levels) -> Key:
+        """The type that each operator gets; not each can have each."""
         if levels not in self._keys:
-            model = self._model(levels)
-            key = self._keys[levels] = tuple(types_of(model).values())
-            if key not in self._losses:
-                self._losses[key] = self.judge.loss(model)
-        return self._losses[self._keys[levels]]
+            self._keys[levels] = tuple(types_of(self._model(levels)).values())
+        return self._keys[levels]
 
     def _measure(self, levels: Levels) -> _Candidate:
         """The costs and the loss of the model with these types."""
@@ -159,22 +167,60 @@ class Search:
             else:
                 low = middle
 
-    def _shrink(self) -> None:
-        """Looks for a model that fits where none of one type does: operators of a kind change together, for they share code."""
-        nearest = min(self._measured.values(), key=self._missing)
+    def _shrink(self, uniform: Sequence[_Candidate]) -> None:
+        """Looks for a model that fits where none of one type does: the most promising mixture is measured, again and again."""
+        if self._is_beyond_reach(uniform):
+            return
+        self._conversion()
+        while len(self._measured) < _MOST_SHRUNK and not any(map(self._fits, self._measured.values())):
+            forecast = self._forecast(uniform)
+            made = [levels for levels in self._mixtures() if self._key(levels) not in self._measured]
+            if not made:
+                return
+            self._measure(min(made, key=lambda levels: (self._foretold(forecast, levels), levels)))
+
+    def _is_beyond_reach(self, uniform: Sequence[_Candidate]) -> bool:
+        """True if the constants or the instructions of the operators alone take more than a limit, whatever the types are."""
+        depth = range(len(self._ladder))
+        least = {
+            name: sum(
+                min(self._unit_share(uniform, unit, level, name) for level in depth) for unit in range(len(self._units))
+            )
+            for name in ("flash_bytes", "instructions")
+        }
+        return any(count > self.limits.given.get(name, count) for name, count in least.items())
+
+    def _forecast(self, uniform: Sequence[_Candidate]) -> Forecast:
+        """What mixtures probably take, from all that was measured."""
+        names = {unit: self._name(indices[0]) for unit, indices in enumerate(self._units)}
+        places = {name: place for place, name in enumerate(dict.fromkeys(names.values()))}
+        return Forecast.of(
+            kinds=[places[name] for name in names.values()],
+            depth=len(self._ladder),
+            share=lambda unit, level, name: self._unit_share(uniform, unit, level, name),
+            border=self._border_elements,
+            measured={each.levels: asdict(each.shares.costs) for each in self._measured.values()},
+        )
+
+    def _foretold(self, forecast: Forecast, levels: Levels) -> float:
+        """What a model probably takes above the limits, each as a part of the limit."""
+        return sum(max(forecast.cost(levels, name) / limit - 1, 0) for name, limit in self.limits.given.items())
+
+    def _mixtures(self) -> Iterable[Levels]:
+        """All mixtures of types, or, of long networks, those that differ from a measured one by a unit or a kind."""
+        depth, count = len(self._ladder), len(self._units)
+        if depth**count <= _MOST_MIXTURES:
+            return product(range(depth), repeat=count)
         kinds: dict[str, list[int]] = {}
         for number, unit in enumerate(self._units):
             kinds.setdefault(self._name(unit[0]), []).append(number)
-        steps = [(units, level) for units in kinds.values() for level in range(len(self._ladder))]
-        for _ in range(_MOST_SHRUNK):
-            made = (
-                tuple(level if unit in units else now for unit, now in enumerate(nearest.levels))
-                for units, level in steps
-            )
-            after = next((levels for levels in made if levels not in self._keys), None)
-            if after is None or self._fits(nearest):
-                return
-            nearest = min(nearest, self._measure(after), key=self._missing)
+        groups = [*kinds.values(), *([unit] for unit in range(count))]
+        return {
+            tuple(level if unit in group else now for unit, now in enumerate(each.levels)): None
+            for each in self._measured.values()
+            for group in groups
+            for level in range(depth)
+        }
 
     def _name(self, index: int) -> str:
         return next(layer.name for layer in self.start.network.layers if layer.index == index)
@@ -215,7 +261,11 @@ class Search:
 
     def _share(self, uniform: Sequence[_Candidate], levels: Levels, unit: int, name: str) -> int:
         """What a unit takes of a cost."""
-        layers = uniform[levels[unit]].shares.layers
+        return self._unit_share(uniform, unit, levels[unit], name)
+
+    def _unit_share(self, uniform: Sequence[_Candidate], unit: int, level: int, name: str) -> int:
+        """What a unit takes of a cost with a type."""
+        layers = uniform[level].shares.layers
         return sum(getattr(layers[index], name) for index in self._units[unit] if index in layers)
 
     def _lost(self) -> list[list[float]]:
@@ -257,7 +307,7 @@ class Search:
         order = sorted(range(len(self._units)), key=lambda unit: (-self._gain(best, unit), unit))
         for unit in order:
             for level in range(best.levels[unit]):
-                if tries == _MOST_RAISED:
+                if tries == _MOST_RAISED or len(self._measured) == _MOST_MEASURED:
                     return best
                 levels = _with(best.levels, unit, level)
                 if self._loss(levels).total >= best.loss.total:
@@ -279,14 +329,15 @@ class Search:
         given = self.limits.given
         nearest = min(tried, key=self._missing)
         over = self.limits.excess(nearest.shares.costs)
-        names = sorted(set(types_of(nearest.model).values()))
+        *others, last = sorted(set(types_of(nearest.model).values()))
+        names = f"{', '.join(others)} and {last}" if others else last
         parts = [
             f"{getattr(nearest.shares.costs, name):,} {LIMIT_WORDS[name]}, {count:,} more than the limit of {given[name]:,}"
             for name, count in over.items()
         ]
         tries = f"none of the {len(tried)} choices of types that were tried fits on {self.processor.name}"
         what = f"{self.start.network.graph.source}: {tries}"
-        model = f"The nearest one, with operators of {' and '.join(names)}, takes {' and '.join(parts)}"
+        model = f"The nearest one, with operators of {names}, takes {' and '.join(parts)}"
         steps = " and ".join(f"--{name.removesuffix('_bytes')} {getattr(nearest.shares.costs, name)}" for name in over)
         narrower = ", or --weights int4," if "flash_bytes" in over and self._could_be_int4() else ","
         return f"{what}. {model}. Give {steps} or more{narrower} or a smaller network. Nothing was written."
