@@ -111,6 +111,37 @@ def test_weights_with_a_zero_point_become_symmetric_and_mean_the_same(kind: Any,
     assert _steps(model, _inputs(), float(_Y[0])) < 1.01
 
 
+@pytest.mark.parametrize(("kind", "zero"), [(ml_dtypes.int4, 0), (ml_dtypes.uint4, 8)])
+def test_weights_of_4_bits_stay_int4_where_tflm_has_that(kind: Any, zero: int) -> None:
+    """In convolutions, and dense layers with one scale; with several, these get int8. The numbers are the same."""
+    stored = np.random.default_rng(3).integers(zero - 8, zero + 8, (4, 6)).astype(kind)
+    one, several = (
+        _dense(stored, scales, np.full(scales.shape, zero).astype(kind)) for scales in (_SCALES[1], _SCALES)
+    )
+    for model, is_int4 in ((one, True), (several, False), (_pointwise(stored, np.full(4, zero).astype(kind)), True)):
+        _, graph = _read(model)
+        layer = graph.views[1]
+        assert layer["filter"].is_int4 is is_int4
+        assert layer.constant("filter").reshape(4, 6).tolist() == (stored.astype(np.int8) - zero).tolist()
+        shape = tuple(each.dim_value for each in model.graph.input[0].type.tensor_type.shape.dim)
+        assert _steps(model, _inputs(shape), float(_Y[0])) < 1.01
+
+
+def test_weights_of_4_bits_whose_differences_take_more_are_int8() -> None:
+    """A zero point at the end of the range leaves numbers up to 15."""
+    _, graph = _read(_dense(np.array([[0, 15, 3, 4, 5, 6]], ml_dtypes.uint4), _SCALES[1], np.array(0, ml_dtypes.uint4)))
+    assert not graph.views[1]["filter"].is_int4
+    assert graph.views[1].constant("filter").tolist() == [[0, 15, 3, 4, 5, 6]]
+
+
+def _pointwise(stored: Any, zeros: Any) -> Any:
+    """A Conv of one pixel whose weights `[O, K]` have a scale for each channel."""
+    b = OnnxBuilder()
+    x = _pair(b, b.input((1, stored.shape[1], 3, 3)), _X)
+    y = b.node("Conv", x, _weights(b, stored[:, :, None, None], _SCALES, zeros))
+    return b.model(_pair(b, str(y), _Y))
+
+
 def test_channels_whose_zero_point_leaves_no_8_bits_are_rounded_and_noted() -> None:
     """A channel with 255 less 0 gets a larger scale; the others stay exact, and the conversion says so."""
     stored = np.array([[0, 255, 3, 4, 5, 6], [9, 120, 3, 4, 127, 6]], np.uint8)

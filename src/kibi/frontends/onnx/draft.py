@@ -7,7 +7,16 @@ import numpy as np
 
 from kibi import ir
 from kibi.dtypes import Array, DType
+from kibi.frontends.tflite import int4
 from kibi.frontends.tflite.builder import Attribute, ModelBuilder
+
+_WEIGHTS = 1
+"""The place of the weights among the inputs of an operator."""
+_MOST_INT4_SCALES: Mapping[str, int | None] = {"CONV_2D": None, "FULLY_CONNECTED": 1}
+"""The operators whose weights of int4 stay int4 in flash, and how many scales they have at most; None: one for each channel.
+
+Source: TFLM refuses several scales in `micro/kernels/fully_connected_common.cc`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +25,11 @@ class Quantization(ir.Quantization):
 
     Attributes:
         dtype: the type in which they are stored: s8, s16, s32 or s64.
+        is_narrow: True if the ONNX file has 4 bits or fewer for each.
     """
 
     dtype: DType = field(kw_only=True)
+    is_narrow: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +66,19 @@ class Operation:
     outputs: tuple[Tensor, ...]
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     graphs: Mapping[str, "Draft"] = field(default_factory=dict)
+
+    def has_int4(self, place: int) -> bool:
+        """True if an input can be int4 in the file: weights of 4 bits, with as many scales as TFLM takes for them."""
+        if place != _WEIGHTS or self.name not in _MOST_INT4_SCALES:
+            return False
+        source, weights = self.inputs[:2]
+        meant, data = (None, None) if weights is None else (weights.quantization, weights.data)
+        if source is None or source.dtype is not DType.S8 or meant is None or data is None or not meant.is_narrow:
+            return False
+        most = _MOST_INT4_SCALES[self.name]
+        has_scales = not any(meant.zero_points) and (most is None or len(meant.scales) <= most)
+        is_whole = self.name != "CONV_2D" or data.shape[-1] == source.shape[-1]  # no groups
+        return has_scales and is_whole and bool(data.min(initial=0) >= -8 and data.max(initial=0) <= 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +119,7 @@ class _Writer:
         self._names = draft.names
         self._graphs = [draft]
         self._builder = ModelBuilder()
-        self._places: dict[Tensor, int] = {}
+        self._places: dict[tuple[Tensor, bool], int] = {}
         self._constants: dict[tuple[object, ...], int] = {}
         self._buffers: dict[bytes, int] = {}
 
@@ -115,9 +139,12 @@ class _Writer:
             meant = tensor.quantization
             scale, zero_point = (None, None) if meant is None else (meant.scale, meant.zero_point)
             name = self._names.get(tensor, "")
-            self._places[tensor] = self._builder.input(tensor.shape, tensor.dtype, scale, zero_point, name=name)
+            self._places[tensor, False] = self._builder.input(tensor.shape, tensor.dtype, scale, zero_point, name=name)
         for operation in draft.operations:
-            inputs = [-1 if tensor is None else self._place(tensor) for tensor in operation.inputs]
+            inputs = [
+                -1 if tensor is None else self._place(tensor, is_int4=operation.has_int4(place))
+                for place, tensor in enumerate(operation.inputs)
+            ]
             outputs = [self._place(tensor) for tensor in operation.outputs]
             numbers: dict[str, Attribute] = {}
             for option, graph in operation.graphs.items():
@@ -126,30 +153,30 @@ class _Writer:
             self._builder.operator(operation.name, inputs, outputs, {**operation.attributes, **numbers})
         return [self._place(tensor) for tensor in draft.outputs]
 
-    def _place(self, tensor: Tensor) -> int:
-        if tensor not in self._places:
-            self._places[tensor] = self._constant(tensor) if tensor.data is not None else self._tensor(tensor, None)
-        return self._places[tensor]
+    def _place(self, tensor: Tensor, *, is_int4: bool = False) -> int:
+        key = (tensor, is_int4)
+        if key not in self._places:
+            made = self._tensor(tensor) if tensor.data is None else self._constant(tensor, tensor.data, is_int4=is_int4)
+            self._places[key] = made
+        return self._places[key]
 
-    def _constant(self, tensor: Tensor) -> int:
-        assert tensor.data is not None  # noqa: S101 (the caller has looked; said for the type checker)
-        kind = tensor.dtype.numpy
-        data = np.ascontiguousarray(tensor.data, kind).tobytes()
-        key = (tensor.shape, tensor.dtype, tensor.quantization, data)
+    def _constant(self, tensor: Tensor, elements: Array, *, is_int4: bool) -> int:
+        plain = np.ascontiguousarray(elements, tensor.dtype.numpy)
+        data = (int4.packed(plain) if is_int4 else plain).tobytes()
+        key = (tensor.shape, tensor.dtype, is_int4, tensor.quantization, data)
         if key not in self._constants:
-            self._constants[key] = self._tensor(tensor, data)
+            if data not in self._buffers:
+                self._buffers[data] = self._builder.buffer(data)
+            dtype = int4.NAME if is_int4 else tensor.dtype
+            self._constants[key] = self._tensor(tensor, dtype=dtype, buffer=self._buffers[data])
         return self._constants[key]
 
-    def _tensor(self, tensor: Tensor, data: bytes | None) -> int:
+    def _tensor(self, tensor: Tensor, *, dtype: DType | str | None = None, buffer: int | None = None) -> int:
         axis = 0 if tensor.quantization is None else tensor.quantization.axis
         scale, zero_point = _scales(tensor.quantization)
         name = self._names.get(tensor, "")
-        if data is None:
-            return self._builder.tensor(tensor.shape, tensor.dtype, scale, zero_point, axis=axis, name=name)
-        if data not in self._buffers:
-            self._buffers[data] = self._builder.buffer(data)
-        buffer = self._buffers[data]
-        return self._builder.tensor(tensor.shape, tensor.dtype, scale, zero_point, axis=axis, name=name, buffer=buffer)
+        kind = dtype or tensor.dtype
+        return self._builder.tensor(tensor.shape, kind, scale, zero_point, axis=axis, name=name, buffer=buffer)
 
 
 def _scales(quantization: Quantization | None) -> tuple[Sequence[float] | None, Sequence[int] | None]:

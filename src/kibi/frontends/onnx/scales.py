@@ -8,12 +8,13 @@ from kibi.dtypes import Array, DType
 from kibi.frontends.onnx.draft import Quantization
 from kibi.frontends.onnx.problems import Unsupported
 
-# How integers are stored, and what is subtracted from them: u8 becomes s8 with a zero point that is 128 lower.
+# How integers are stored, and what is subtracted from them: u8 becomes s8 with a zero point that is 128 lower, and
+# u4 gets the range of int4.
 _STORED: Mapping[str, tuple[DType, int]] = {
     "INT2": (DType.S8, 0),
     "UINT2": (DType.S8, 0),
     "INT4": (DType.S8, 0),
-    "UINT4": (DType.S8, 0),
+    "UINT4": (DType.S8, 8),
     "INT8": (DType.S8, 0),
     "UINT8": (DType.S8, 128),
     "INT16": (DType.S16, 0),
@@ -49,7 +50,7 @@ def quantization(kind: str, scale: Array, zero_point: Array | None, axis: int) -
         np.zeros(len(scales), np.int64) if zero_point is None else np.asarray(zero_point).astype(np.int64).reshape(-1)
     )
     moved = tuple(int(each) - shift for each in zeros)
-    return Quantization(scales, moved, axis if len(scales) > 1 else 0, dtype=dtype)
+    return Quantization(scales, moved, axis if len(scales) > 1 else 0, dtype=dtype, is_narrow=kind in _NARROW)
 
 
 def stored_integers(kind: str, data: Array) -> Array:
