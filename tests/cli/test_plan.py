@@ -64,6 +64,12 @@ def test_plan_refuses_what_is_no_amount_of_search(kibi: Kibi, glyphs: Path, opti
     assert "Give a" in done.err
 
 
+def test_plan_takes_bytes_as_people_write_them(kibi: Kibi, glyphs: Path) -> None:
+    """`4k` are 4,096 bytes."""
+    arenas = [kibi("plan", glyphs, "--ram", text, "--json").record["arena_bytes"] for text in ("4k", "4096")]
+    assert arenas[0] == arenas[1] <= 4096
+
+
 def test_plan_with_svg_draws_it(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """The file is an SVG document; standard output stays JSON alone."""
     path = tmp_path / "plan.svg"

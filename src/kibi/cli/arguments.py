@@ -9,6 +9,7 @@ import typer
 
 from kibi.cli.failure import say_warning
 from kibi.cli.paths import given_model, given_path, given_plan
+from kibi.cli.sizes import byte_count
 from kibi.errors import InputError, OracleError, PlanError, TargetError, ToolchainError
 
 if TYPE_CHECKING:
@@ -166,7 +167,13 @@ ExternalBuffers = Annotated[
 ]
 RamLimit = Annotated[
     int | None,
-    typer.Option("--ram", min=0, metavar="N", help="The fastest plan whose arena fits N bytes.", show_default=False),
+    typer.Option(
+        "--ram",
+        metavar="N",
+        help="The fastest plan whose arena fits N bytes, such as 8k.",
+        parser=byte_count,
+        show_default=False,
+    ),
 ]
 Bandwidth = Annotated[
     int | None,

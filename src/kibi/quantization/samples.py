@@ -80,7 +80,7 @@ class Samples:
             is_sequence: True to take the first ones, because each goes on from the one before.
 
         Raises:
-            InputError: there is none, or one does not fit.
+            InputError: the data are empty, or an input does not fit.
         """
         return [sample.inputs for sample in self.chosen_samples(count, is_sequence=is_sequence)]
 
@@ -92,7 +92,7 @@ class Samples:
             is_sequence: True to take the first ones, because each goes on from the one before.
 
         Raises:
-            InputError: there is none, or one does not fit.
+            InputError: the data are empty, or an input does not fit.
         """
         total = self.dataset.count
         if total is None or total <= count or is_sequence:

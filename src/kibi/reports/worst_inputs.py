@@ -126,7 +126,7 @@ def _fetched(graph: Graph, dataset: Dataset, wanted: Mapping[int, int]) -> Itera
 
 
 def _samples(dataset: Dataset, numbers: Sequence[int]) -> Iterator[tuple[int, Sample]]:
-    """The inputs of these numbers, which rise. What lies between two is read if it is little, or if a function yields it."""
+    """The inputs of these ascending numbers. Inputs between two of them are read if they are few, or if a function yields them."""
     samples, following = dataset.samples(), 0
     for number in numbers:
         if dataset.count is not None and number - following > _MOST_BETWEEN:

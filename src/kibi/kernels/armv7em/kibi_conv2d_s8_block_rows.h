@@ -73,7 +73,7 @@ static inline int8_t *copy(int8_t *to, const int8_t *from, int32_t count)
     return to;
 }
 
-/* True if a block has that size, 4 or 3, as far as there are others. */
+/* True if a block has that size, 4 or 3. Where a kernel has blocks of one size alone, the answer is a constant. */
 static inline int is_size(int32_t size, int32_t pixels)
 {
     if (size == 4) {
@@ -139,8 +139,8 @@ static inline int32_t gather_outside(const task *t)
     return gathered;
 }
 
-/* Moves the rests of a window's row, for each pixel, behind those of the rows before. Where there are enough elements, by words:
- * what is too much lies behind, in front of the rows that are still to be read. */
+/* Appends the rests of a window's row, for each pixel, to those of the earlier rows. Where there are enough elements, it writes whole
+ * words: what a word has too much is replaced by a later rest, or is written before the rows that are still to be read. */
 static inline void move_rests(const task *t, const int8_t *const *from, int32_t rest, int32_t ky)
 {
     int8_t *rests = t->staged + ky * rest;
