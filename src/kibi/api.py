@@ -428,6 +428,7 @@ def verify(
     compiler: str = "zig",
     original: Graph | None = None,
     oracle: bool = True,
+    litert: bool = False,
     plan_file: bool = False,
 ) -> "Verification":
     """Runs the same inputs in Python, in C on this machine, in C on the emulated core, and in TFLM where it is installed.
@@ -444,6 +445,7 @@ def verify(
             compared with those of this graph. None: the model itself.
         oracle: True to compare with TFLM's build where it is installed. That is native code that does not check a model as Kibi
             does, in a child process: give False for files that you do not trust.
+        litert: True to say how LiteRT's outputs differ where it is installed, too; that is no failure, for it rounds otherwise.
         plan_file: True to run the model's plan file, too, by a core on this machine and on the emulated core.
 
     Returns:
@@ -463,6 +465,7 @@ def verify(
         compiler=compiler,
         original=original,
         oracle=oracle,
+        litert=litert,
     )
     if not plan_file:
         return found

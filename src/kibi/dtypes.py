@@ -25,6 +25,11 @@ class DType(Enum):
         return self.value
 
     @property
+    def word(self) -> str:
+        """The name that texts for people have: `int8`, `uint8`, `float32`, `bool`."""
+        return str(self.numpy.name)
+
+    @property
     def numpy(self) -> np.dtype[np.generic]:
         """The NumPy type of one element, little-endian as on the device."""
         return _NUMPY[self]

@@ -16,7 +16,7 @@ def test_inspect_of_the_shipped_model_shows_operators_and_totals(kibi: Kibi, gly
     lines = done.out.splitlines()
     first = next(line for line in lines if line.lstrip().startswith("0 "))
     assert first.split() == [
-        *("0", "CONV_2D", "SAME,", "RELU", "8x3x3x1", "s8", "1x28x28x8", "s8", "0.020365", "-128", "56,448", "104")
+        *("0", "CONV_2D", "SAME,", "RELU", "8x3x3x1", "int8", "1x28x28x8", "int8", "0.020365", "-128", "56,448", "104")
     ]
     assert lines[-1].split() == ["total", "413,648", "4,448"]
     assert "a scale for each channel in 9 operators" in done.out

@@ -74,7 +74,7 @@ def test_weights_of_int4_are_said(kibi: Kibi, files: Path, tmp_path: Path) -> No
     assert "4 compute integers (1 with weights of int4), 0 float32" in out
     lines = {line.split()[0]: line for line in out.splitlines() if line.startswith(("CONV_2D  ", "FULLY_CONNECTED  "))}
     assert "int4" not in lines["CONV_2D"]
-    assert "s8, int4 weights" in lines["FULLY_CONNECTED"]
+    assert "int8, int4 weights" in lines["FULLY_CONNECTED"]
     done = kibi(
         *("quantize", str(files / "net.tflite"), "--data", str(files / "data.npz"), "-o", str(tmp_path / "net.tflite")),
         *("--weights", "int4", "--json", *words),

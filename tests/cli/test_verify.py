@@ -9,6 +9,8 @@ import pytest
 from kibi import demo
 from kibi.dtypes import Array
 from kibi.engines import HostEngine
+from kibi.errors import OracleError
+from kibi.tflm.litert import litert_outputs
 from tests.cli.conftest import Kibi
 
 
@@ -116,3 +118,33 @@ def test_verb_without_the_oracle_does_not_start_it(kibi: Kibi, glyphs: Path, ver
     assert done.record["oracle_failure"] is None
     if verb == "verify":
         assert done.record["skipped"] == ["tflm: left out, as asked for"]
+
+
+def test_verify_says_how_litert_differs(kibi: Kibi, glyphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other bits of LiteRT are explained, and are no failure; a model that it refuses is said to be skipped."""
+
+    def wrong(_: bytes, runs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        return [[np.zeros((1, 10), np.int8)] for _ in runs]
+
+    def refuse(_: bytes, __: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        raise OracleError("it does not run this model")
+
+    monkeypatch.setattr("kibi.reports.verification.has_litert", lambda: True)
+    monkeypatch.setattr("kibi.reports.verification.litert_outputs", wrong)
+    done = kibi("verify", glyphs, "--target", "host", "--runs", "2")
+    assert (done.code, done.err) == (0, "")
+    assert "LiteRT  20 of 20 elements differ, by at most 255" in done.out
+    assert "LiteRT computes 2 of 2 inputs with other bits: its kernels for large machines (XNNPACK) round" in done.out
+    monkeypatch.setattr("kibi.reports.verification.litert_outputs", refuse)
+    assert "skipped: it does not run this model" in kibi("verify", glyphs, "--target", "host", "--runs", "1").out
+
+
+def test_litert_runs_in_a_child_process(glyphs: Path) -> None:
+    """Its outputs have the model's order; a file that is no model is an error."""
+    pytest.importorskip("ai_edge_litert")
+    images, labels = demo.samples()
+    runs = [[(image.astype(np.int16) - 128).astype(np.int8).reshape(1, 28, 28, 1)] for image in images[:3]]
+    found = litert_outputs(glyphs.read_bytes(), runs)
+    assert [int(np.argmax(outputs[0])) for outputs in found] == labels[:3].tolist()
+    with pytest.raises(OracleError, match="does not run"):
+        litert_outputs(b"no model", runs[:1])

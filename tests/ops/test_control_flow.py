@@ -184,11 +184,11 @@ def test_if_that_tflm_runs_is_taken() -> None:
     [
         (_if(condition=([2], DType.BOOL)), r"the condition has shape \[2\], not one element"),
         (_if(condition=([1], DType.S32)), "input of type s32 is not supported; supported: bool"),
-        (_if(takes=([4], [4])), r"the branch taken takes \[4\] f32, \[4\] f32, but the operator passes \[4\] f32"),
-        (_if(takes=()), r"the branch taken takes nothing, but the operator passes \[4\] f32"),
-        (_if(takes=([5],)), r"the branch taken takes \[5\] f32, but the operator passes \[4\] f32"),
-        (_if(gives=([5], DType.F32)), r"the branch taken gives \[5\] f32, but the operator gives \[4\] f32"),
-        (_if(gives=([4], DType.S32)), r"the branch taken gives \[4\] s32, but the operator gives \[4\] f32"),
+        (_if(takes=([4], [4])), r"the branch taken takes \[4\] float32, \[4\] float32, but the operator passes \[4\] float32"),
+        (_if(takes=()), r"the branch taken takes nothing, but the operator passes \[4\] float32"),
+        (_if(takes=([5],)), r"the branch taken takes \[5\] float32, but the operator passes \[4\] float32"),
+        (_if(gives=([5], DType.F32)), r"the branch taken gives \[5\] float32, but the operator gives \[4\] float32"),
+        (_if(gives=([4], DType.S32)), r"the branch taken gives \[4\] int32, but the operator gives \[4\] float32"),
         (_if(numbers=(1, 2)), "subgraph 2 is asked for, but there are 2"),
         (_if(numbers=(0, 1)), "subgraph 0 calls itself"),
     ],
@@ -227,9 +227,9 @@ def test_while_that_never_turns_gives_its_input(oracle: Oracle) -> None:
     ("model", "text"),
     [
         (_while(answer=([2], DType.BOOL)), r"the condition gives \[2\] bool, not one bool"),
-        (_while(answer=([1], DType.S8)), r"the condition gives \[1\] s8, not one bool"),
-        (_while(gives=[5]), r"the body gives \[5\] f32, but it takes \[4\] f32"),
-        (_while(makes=[5]), r"the body gives \[4\] f32, but the operator gives \[5\] f32"),
+        (_while(answer=([1], DType.S8)), r"the condition gives \[1\] int8, not one bool"),
+        (_while(gives=[5]), r"the body gives \[5\] float32, but it takes \[4\] float32"),
+        (_while(makes=[5]), r"the body gives \[4\] float32, but the operator gives \[5\] float32"),
     ],
 )
 def test_while_that_cannot_be_run_rightly_is_refused(model: bytes, text: str) -> None:

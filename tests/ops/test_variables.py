@@ -125,7 +125,7 @@ def test_variable_of_two_sizes_is_refused() -> None:
     v, y = handle(b, "odd"), b.tensor([1, 3], DType.S8, 0.5, 0)
     b.operator("ASSIGN_VARIABLE", [v, x], [])
     b.operator("READ_VARIABLE", [v], [y])
-    assert "variable 'odd' is [1, 3] s8 in one place, [1, 4] s8 in another" in _refused(b, [y])
+    assert "variable 'odd' is [1, 3] int8 in one place, [1, 4] int8 in another" in _refused(b, [y])
 
 
 def test_handle_that_no_operator_makes_is_refused() -> None:

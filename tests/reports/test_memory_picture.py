@@ -29,8 +29,8 @@ def test_memory_picture_whole_tensors_one_line_for_each_operator() -> None:
         text
         == """\
 net on cortex-m4
-arena 1,800 bytes, lower bound 1,800 bytes, proven optimal for this order
-any order needs 1,800 bytes or more, but for what is made in place
+arena 1,800 bytes: proven to be the least that this order of steps allows
+any order needs 1,800 bytes or more, unless outputs take the place of inputs
 
       bytes live 0                             1,800
   0 WINDOW 1,200 bbbbbbbbbbbbaaaaaaaaaaaa...........
@@ -41,12 +41,12 @@ any order needs 1,800 bytes or more, but for what is made in place
 
 peak 1,800 bytes at 2 WINDOW: b 600 + c 600 + d 600
 
-a  t0  [1, 6, 100, 1] s8  600 bytes  at 600
-b  t1  [1, 6, 100, 1] s8  600 bytes  at 0
-c  t2  [1, 6, 100, 1] s8  600 bytes  at 1,200
-d  t3  [1, 6, 100, 1] s8  600 bytes  at 600
-e  t4  [1, 6, 100, 1] s8  600 bytes  at 1,200
-f  t5  [1, 100] s8        100 bytes  at 0"""
+a  t0  [1, 6, 100, 1] int8  600 bytes  at 600
+b  t1  [1, 6, 100, 1] int8  600 bytes  at 0
+c  t2  [1, 6, 100, 1] int8  600 bytes  at 1,200
+d  t3  [1, 6, 100, 1] int8  600 bytes  at 600
+e  t4  [1, 6, 100, 1] int8  600 bytes  at 1,200
+f  t5  [1, 100] int8        100 bytes  at 0"""
     )
 
 
@@ -65,13 +65,13 @@ def test_memory_picture_by_row_is_a_map() -> None:
     text = memory_picture(PlannedModel.of(net, made), width=60).plain
     lines = text.splitlines()
     assert "a letter starts the life of a row" in lines[2]
-    top = next(number for number, line in enumerate(lines) if line.startswith(f"{made.arena_bytes:,} "))
-    bars = [line[6:] for line in lines[top : top + 28]]
-    assert {len(bar) for bar in bars} == {54}
+    top = next(number for number, line in enumerate(lines) if line.startswith(f" {made.arena_bytes:,} "))
+    bars = [line[7:] for line in lines[top : top + 28]]
+    assert {len(bar) for bar in bars} == {53}
     assert len({bar for bar in bars if "b" in bar}) > 1
-    live = next(line for line in lines if line.lstrip().startswith("live"))
+    live = next(line for line in lines if line.lstrip().startswith("live "))
     assert "9" in live
-    makes = next(line for line in lines if line.lstrip().startswith("makes")).split()[1]
+    makes = next(line for line in lines if line.lstrip().startswith("output ")).split()[1]
     assert makes[0] == "b"
     assert makes[-1] == "c"
     assert "^ peak" in text

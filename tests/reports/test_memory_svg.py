@@ -61,7 +61,7 @@ def test_memory_svg_says_what_is_seen() -> None:
     svg = memory_svg(PlannedModel.of(net, plan(net, M4)))
     words = _words(svg)
     assert "net on cortex-m4, by the tensor" in words
-    assert "arena 1,820 bytes, lower bound 1,820 bytes, proven optimal for this order" in words
+    assert "arena 1,820 bytes: proven to be the least that this order of steps allows" in words
     assert "address (bytes)" in words
     assert {"0", "200", "1,820"} <= set(words)
     assert {"model input", "WINDOW", "SUM", "TOTAL", "scratch"} <= set(words)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kibi.passes import Simplified
     from kibi.reports.inspection import Inspection, OperatorFacts
 
-_WIDE_COLUMNS = ("constant", "scale", "zero")
+_WIDE_COLUMNS = ("constant", "scale", "zero point")
 
 
 def inspect(
@@ -138,7 +138,7 @@ def show_inspection(console: "Console", inspection: "Inspection") -> None:
         ],
     )
     say(console)
-    columns = (">#", "!operator", "attributes", "constant", "!makes", ">scale", ">zero", ">MACs", ">weights")
+    columns = (">#", "!operator", "attributes", "constant", "!output", ">scale", ">zero point", ">MACs", ">weights")
     rows = table(console, *columns)
     for operator in inspection.operators:
         rows.add_row(*_cells(operator))
@@ -161,8 +161,8 @@ def _cells(operator: "OperatorFacts") -> tuple[str, ...]:
         str(operator.index),
         operator.op,
         describe_attributes(operator),
-        f"{_shape(constants[0])} {constants[0].type.dtype}" if constants else "",
-        ", ".join(f"{_shape(tensor)} {tensor.type.dtype}" for tensor in operator.outputs),
+        f"{_shape(constants[0])} {constants[0].type.dtype.word}" if constants else "",
+        ", ".join(f"{_shape(tensor)} {tensor.type.dtype.word}" for tensor in operator.outputs),
         "" if quantization is None else f"{quantization.scale:.5g}",
         "" if quantization is None else str(quantization.zero_point),
         f"{operator.macs:,}" if operator.macs else "",

@@ -244,7 +244,7 @@ def _show_operators(console: "Console", found: "Measurement") -> None:
             *([_bar(cost.instructions / most)] if has_bars else []),
         )
     rest = found.instructions - sum(cost.instructions for cost in found.ops)
-    rows.add_row("order and calls", "", "", f"{rest:,}", "", f"{rest / max(found.instructions, 1):.1%}", "")
+    rows.add_row("calls of kernels", "", "", f"{rest:,}", "", f"{rest / max(found.instructions, 1):.1%}", "")
     rows.add_section()
     per_mac = f"{found.instructions / found.macs:.2f}" if found.macs else ""
     rows.add_row("total", "", f"{found.macs:,}", f"{found.instructions:,}", per_mac, "100.0%", "", style="bold")

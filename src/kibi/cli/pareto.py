@@ -141,7 +141,7 @@ def _show(graph: "Graph", target: "Target", choices: "Sequence[Choice]", left_ou
     from kibi.reports.pareto import pareto_optimal  # noqa: PLC0415
 
     console = output()
-    columns = ("!", "!plan", "level", ">RAM", ">flash", ">instructions", ">arena", ">lower bound")
+    columns = ("!", "!plan", "level", ">RAM", ">flash", ">instructions", ">arena", ">above the least")
     rows = table(console, *columns, title=f"{graph.name} on {target.name}")
     for choice, is_best in zip(choices, pareto_optimal(choices), strict=True):
         rows.add_row(
@@ -152,7 +152,9 @@ def _show(graph: "Graph", target: "Target", choices: "Sequence[Choice]", left_ou
             f"{choice.flash_bytes:,}",
             f"{choice.instructions:,}",
             f"{choice.arena_bytes:,}",
-            f"{choice.lower_bound_bytes:,}{'' if choice.proven_optimal else ' (not met)'}",
+            "0%"
+            if choice.proven_optimal
+            else f"{choice.arena_bytes / max(choice.lower_bound_bytes, 1) - 1:.1%} or less",
             style="" if is_best or not console.is_terminal else QUIET,
         )
     show(console, rows)

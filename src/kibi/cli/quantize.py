@@ -258,10 +258,13 @@ def _costs(found: "Quantization") -> Iterator[tuple[str, str, str]]:
 
 def _show_layers(console: "Console", found: "Quantization") -> None:
     """The error of each layer."""
+    from kibi.dtypes import DType  # noqa: PLC0415
+
     rows = table(console, "operator", "output", "type", ">signal to noise", ">lost")
     for each in found.layers:
         lost = f"{each.lost_decibels:.1f} dB" if each.lost_decibels > 0 else ""
-        kind = f"{each.dtype}, int4 weights" if each.is_int4 else each.dtype
+        word = DType(each.dtype).word
+        kind = f"{word}, int4 weights" if each.is_int4 else word
         rows.add_row(each.name, name_of(each.output), kind, f"{each.decibels:.1f} dB", lost)
     show(console, rows)
     say(console)

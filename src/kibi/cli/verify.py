@@ -110,6 +110,7 @@ def verify(
             compiler=tool,
             original=original,
             oracle=not no_oracle,
+            litert=not no_oracle,
             plan_file=format_named(file_format) == "plan",
         )
     if as_json:
@@ -142,7 +143,19 @@ def _show(found: "Verification") -> None:
     for skipped in found.skipped:
         engine, _, reason = skipped.partition(": ")
         rows.add_row(engine_text(engine), f"skipped: {reason}", style=QUIET)
+    if found.litert is not None:
+        other = found.litert
+        count = f"{other.elements:,} of {other.total:,} elements differ, by at most {other.largest:g}"
+        rows.add_row(other.engine, count if other.elements else "yes", style=QUIET)
     show(console, rows)
+    if found.litert is not None and found.litert.elements:
+        say(console)
+        say(
+            console,
+            f"LiteRT computes {found.litert.runs} of {found.runs} inputs with other bits: its kernels for large machines (XNNPACK) "
+            "round otherwise than TFLM's. Devices that run TFLM have TFLM's bits, and so has Kibi.",
+            QUIET,
+        )
     if found.not_executed:
         say(console)
         say(console, f"not verified, because none of these inputs runs it: {', '.join(found.not_executed)}", style=BAD)

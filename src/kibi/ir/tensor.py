@@ -105,7 +105,7 @@ class TensorType:
         return self.row_elements * self.dtype.size_bytes
 
     def __str__(self) -> str:
-        return f"{list(self.shape)} {self.dtype}"
+        return f"{list(self.shape)} {self.dtype.word}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -42,7 +42,7 @@ def memory_map(
         height: lines of the map.
     """
     edges = np.array(step_edges(graph, plan))
-    margin = max(len(f"{plan.arena_bytes:,}"), len("makes")) + 1
+    margin = max(len(f"{plan.arena_bytes:,}"), len("output")) + 1
     columns = max(width - margin, 20)
     cells = _cells(plan, entries, edges, columns, height)
     text = Text(no_wrap=True, overflow="ignore")
@@ -53,7 +53,7 @@ def memory_map(
             text.append_text(_cell(entries, int(holder), is_start=bool(starts)))
         text.append("\n")
     text.append(f"{'live':>{margin - 1}} ", "dim").append(_profile(plan, edges, columns)).append("\n")
-    text.append(f"{'makes':>{margin - 1}} ", "dim").append_text(_makers(graph, plan, entries, edges, columns))
+    text.append(f"{'output':>{margin - 1}} ", "dim").append_text(_makers(graph, plan, entries, edges, columns))
     if highest is not None:
         text.append(
             "\n" + " " * (margin + min(int(edges[highest.start] * columns), columns - 1)) + f"{_PEAK} peak", "bold"

@@ -56,7 +56,8 @@ def memory_picture(planned: PlannedModel, *, width: int = 100) -> Text:
     if any_order := order_line(plan):
         text.append(f"{any_order}\n", "dim")
     if is_by_row(plan):
-        text.append("time goes right, addresses go up; a letter starts the life of a row\n\n", "dim")
+        text.append("time goes right, addresses go up; a letter starts the life of a row\n", "dim")
+        text.append("live: fill of the arena, 1 to 9; output: what is computed\n\n", "dim")
         text.append_text(memory_map(graph, plan, entries, highest, width=width, height=_MAP_LINES))
         text.append("\n")
     else:

@@ -156,16 +156,23 @@ def legend(graph: Graph, plan: Plan) -> tuple[Entry, ...]:
 
 def headline(plan: Plan) -> tuple[str, str]:
     """A line with the plan's model and its bytes."""
-    bound = f"lower bound {plan.lower_bound_bytes:,} bytes"
-    proof = "proven optimal for this order" if plan.proven_optimal else "not proven optimal"
-    return f"{printable(plan.model)} on {plan.target}", f"arena {plan.arena_bytes:,} bytes, {bound}, {proof}"
+    return f"{printable(plan.model)} on {plan.target}", f"arena {plan.arena_bytes:,} bytes: {proof_words(plan)}"
+
+
+def proof_words(plan: Plan) -> str:
+    """How far the arena is from the least that its order of steps allows."""
+    if plan.proven_optimal:
+        return "proven to be the least that this order of steps allows"
+    gap = plan.arena_bytes / max(plan.lower_bound_bytes, 1) - 1
+    return f"within {gap:.1%} of the least that this order of steps allows ({plan.lower_bound_bytes:,} or more)"
 
 
 def order_line(plan: Plan) -> str:
     """A line with the bytes that any order of steps needs; empty if the order was given."""
     if not plan.order_bound_bytes:
         return ""
-    return f"any order needs {plan.order_bound_bytes:,} bytes or more, but for what is made in place"
+    here = ", as here" if plan.arena_bytes < plan.order_bound_bytes else ""
+    return f"any order needs {plan.order_bound_bytes:,} bytes or more, unless outputs take the place of inputs{here}"
 
 
 def effort_line(plan: Plan) -> str:

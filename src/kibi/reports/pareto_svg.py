@@ -23,7 +23,7 @@ def pareto_svg(model: str, target: str, choices: Sequence[Choice]) -> str:
         choices: at least one, measured.
 
     Returns:
-        An SVG document: two plots that share the axis of RAM, which starts at zero; the others do not.
+        An SVG document: two plots that share the axis of RAM; all axes start at zero.
     """
     best = pareto_optimal(choices)
     colors = [layer_color(number, len(choices)) for number in range(len(choices))]
@@ -59,7 +59,7 @@ def _plot(
     cost: Callable[[Choice], int], *, numbers: bool,
 ) -> list[Markup]:  # fmt: skip
     ram = Axis.of([choice.ram_bytes for choice in choices], box.bottom, box.top, from_zero=True)
-    across = Axis.of([cost(choice) for choice in choices], box.left, box.right)
+    across = Axis.of([cost(choice) for choice in choices], box.left, box.right, from_zero=True)
     lines = [label(box.left, box.top - 10, "RAM (bytes), stack included", "quiet")] if numbers else []
     for value in ram.ticks():
         y = ram.at(value)

@@ -1,7 +1,7 @@
 """A comparison of all engines on the same inputs, bit by bit, down to the first operator that differs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from kibi.eager.memory.blocks import whole_number
 from kibi.engines import DeviceEngine, Engine, HostEngine
 from kibi.errors import OracleError
 from kibi.files import temporary_folder
+from kibi.frontends.model_file import read_model
 from kibi.ir import Graph, counted_graphs
 from kibi.ops import is_custom
 from kibi.passes import expose_intermediates
@@ -24,6 +25,7 @@ from kibi.reports.measurement import same_bits
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.targets import Target, target
 from kibi.tflm import Oracle, available
+from kibi.tflm.litert import has_litert, litert_outputs
 
 _UNSIMPLIFIED = "Python, without passes"
 
@@ -59,6 +61,25 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """How the outputs of another interpreter differ, which is no measure: it computes with kernels of its own.
+
+    Attributes:
+        engine: its name.
+        runs: inputs for which an element differs.
+        elements: how many elements of all outputs differ.
+        total: how many elements there are.
+        largest: the largest difference of stored elements.
+    """
+
+    engine: str
+    runs: int
+    elements: int
+    total: int
+    largest: float
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """The result of a comparison of engines.
 
@@ -70,6 +91,7 @@ class Verification:
         differences: at most one for each engine.
         not_executed: graphs inside of operators that no input reached, so that nothing was compared of them.
         oracle_failure: how TFLM's build failed on this model, which does not concern Kibi's results; None if it did not.
+        litert: how LiteRT's outputs differ from TFLM's, where both are installed and run the model; else None.
     """
 
     model: str
@@ -80,6 +102,7 @@ class Verification:
     differences: tuple[Difference, ...]
     not_executed: tuple[str, ...] = ()
     oracle_failure: str | None = None
+    litert: Elsewhere | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -102,6 +125,7 @@ def verify(
     compiler: str = "zig",
     original: Graph | None = None,
     oracle: bool = True,
+    litert: bool = False,
 ) -> Verification:
     """Compares host C, the emulated device and TFLM with the Python runtime.
 
@@ -115,6 +139,7 @@ def verify(
         compiler: for the device.
         original: the graph before passes that keep the bits; None: there were none.
         oracle: True to compare with TFLM, which is native code that does not check the model as Kibi does.
+        litert: True to say how LiteRT's outputs differ, where it is installed and TFLM ran.
 
     Raises:
         InputError: an input does not fit, or seed or runs are no such numbers.
@@ -127,51 +152,83 @@ def verify(
     )  # one for all runs: what a model remembers it carries over, here and below
     with counted_graphs() as executed:
         expected = [interpreter.run(run) for run in tried]
-    names, differences = ["host C"], []
+    made = _Compared()
     source, source_plan = graph, planned
     if original is not None and original != graph:
         source, source_plan = original, make_plan(original, target("host"), granularity=Granularity.TENSOR)
-        names.append(_UNSIMPLIFIED)
-        difference = _compare_passes(source, source_plan, tried, expected)
-        differences += [difference] if difference else []
     with temporary_folder() as folder:
-        difference = _compare_c(graph, planned, target("host"), tried, expected, folder / "host", compiler)
-        differences += [difference] if difference else []
+        made.add("host C", _compare_c(graph, planned, target("host"), tried, expected, folder / "host", compiler))
+        if source is not graph:
+            made.add(_UNSIMPLIFIED, _compare_passes(source, source_plan, tried, expected))
         if not device.is_host:
-            names.append(device.name)
-            difference = _compare_c(graph, planned, device, tried, expected, folder / "device", compiler)
-            differences += [difference] if difference else []
-    skipped = []
-    failure = None
-    custom = ", ".join(dict.fromkeys(node.op.name for node in graph.nodes if is_custom(node.op)))
-    if not oracle:
-        skipped.append("tflm: left out, as asked for")
-    elif custom:
-        skipped.append(f"tflm: it does not have the custom operators {custom}")
-    elif graph.path is not None and available():
-        try:
-            difference = _compare_tflm(source, source_plan, tried, expected)
-        except OracleError as error:
-            failure = str(error)
-            skipped.append(f"tflm: {failure.splitlines()[0]}")
-        else:
-            names.append("tflm")
-            differences += [difference] if difference else []
-    else:
-        skipped.append(_why_not_tflm(graph))
-    missing = not_executed(graph, executed)
+            made.add(device.name, _compare_c(graph, planned, device, tried, expected, folder / "device", compiler))
+    made.add_tflm(source, source_plan, tried, expected, oracle=oracle, litert=litert)
     return Verification(
-        graph.name, device.name, len(tried), tuple(names), tuple(skipped), tuple(differences), missing, failure
+        model=graph.name,
+        target=device.name,
+        runs=len(tried),
+        engines=tuple(made.engines),
+        skipped=tuple(made.skipped),
+        differences=tuple(made.differences),
+        not_executed=not_executed(graph, executed),
+        oracle_failure=made.failure,
+        litert=made.litert,
     )
 
 
+@dataclass(slots=True)
+class _Compared:
+    """What has been compared so far; the fields are those of a verification."""
+
+    engines: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
+    failure: str | None = None
+    litert: Elsewhere | None = None
+
+    def add(self, engine: str, difference: Difference | None) -> None:
+        """An engine that was compared."""
+        self.engines.append(engine)
+        self.differences += [difference] if difference else []
+
+    def add_tflm(
+        self,
+        graph: Graph,
+        plan: Plan,
+        inputs: Sequence[list[Array]],
+        expected: Sequence[list[Array]],
+        *,
+        oracle: bool,
+        litert: bool,
+    ) -> None:
+        """Compares with TFLM where that can be, and then with LiteRT."""
+        reason = _why_not_tflm(graph) if oracle else "left out, as asked for"
+        if reason:
+            self.skipped.append(f"tflm: {reason}")
+            return
+        try:
+            self.add("tflm", _compare_tflm(graph, plan, inputs, expected))
+        except OracleError as error:
+            self.failure = str(error)
+            self.skipped.append(f"tflm: {self.failure.splitlines()[0]}")
+            return
+        if litert and has_litert():
+            try:
+                self.litert = _litert(graph, inputs, expected)
+            except OracleError as error:
+                self.skipped.append(f"LiteRT: {error}")
+
+
 def _why_not_tflm(graph: Graph) -> str:
-    """Says why TFLM was left out."""
-    if graph.path is not None:
-        return "tflm: not installed (pip install 'kibi[tflm]')"
-    if graph.signature is not None:
-        return f"tflm: it runs the first graph of a file, not signature {graph.signature.key!r}"
-    return "tflm: the graph has no file"
+    """Why TFLM is left out; empty if it can run the model."""
+    custom = ", ".join(dict.fromkeys(node.op.name for node in graph.nodes if is_custom(node.op)))
+    if custom:
+        return f"it does not have the custom operators {custom}"
+    if graph.path is None and graph.signature is not None:
+        return f"it runs the first graph of a file, not signature {graph.signature.key!r}"
+    if graph.path is None:
+        return "the graph has no file"
+    return "" if available() else "not installed (pip install 'kibi[tflm]')"
 
 
 def _engine(graph: Graph, plan: Plan, device: Target, folder: Path, compiler: str) -> Engine:
@@ -237,6 +294,27 @@ def _compare_tflm(
         if first:
             return first
     return None
+
+
+def _litert(graph: Graph, inputs: Sequence[list[Array]], expected: Sequence[list[Array]]) -> Elsewhere | None:
+    """How LiteRT's outputs differ; None where they have other shapes or types.
+
+    Raises:
+        OracleError: LiteRT does not run the model.
+    """
+    if graph.path is None:
+        return None
+    found = litert_outputs(read_model(graph.path), inputs)
+    pairs = [pair for run, outputs in zip(expected, found, strict=True) for pair in zip(run, outputs, strict=False)]
+    if any((made.shape, made.dtype) != (other.shape, other.dtype) for made, other in pairs):
+        return None
+    counted = [_counts(other, made) for made, other in pairs]
+    runs = sum(
+        any(made.tobytes() != other.tobytes() for made, other in zip(run, outputs, strict=False))
+        for run, outputs in zip(expected, found, strict=True)
+    )
+    largest = max((distance for _, _, distance in counted), default=0.0)
+    return Elsewhere("LiteRT", runs, sum(n for n, _, _ in counted), sum(n for _, n, _ in counted), largest)
 
 
 def _observed(graph: Graph, plan: Plan, runs: Sequence[list[Array]]) -> Iterator[dict[int, Array]]:

@@ -141,7 +141,7 @@ def _branch() -> bytes:
         (lambda b: _relu(b, [1, 4], [1, 4], [-1, 4]), (1 << 40, 4), "more than 2147483647 elements"),
         (lambda b: _relu(b, [1, 4], [1, 4, 1], [-1, 4]), (2, 4), "RELU: its shape becomes [2, 4], and has 3 axes"),
         (lambda _: _fixed_reshape(), (3, 4), "output [2, 2] has not as many elements as input [3, 4]"),
-        (lambda _: _branch(), (3, 4), "takes [1, 4] s8, but the operator passes [3, 4] s8"),
+        (lambda _: _branch(), (3, 4), "takes [1, 4] int8, but the operator passes [3, 4] int8"),
     ],
 )
 def test_shape_that_a_model_cannot_have_is_refused(
