@@ -20,6 +20,7 @@ from onnx_tables import onnx_operators_page
 import kibi
 import kibi.demo
 from kibi import errors
+from kibi.cli.boards import cells
 from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
 from kibi.eager.events import ID_BYTES
 from kibi.eager.own_events import own_events
@@ -291,6 +292,21 @@ def _help(*verb: str) -> str:
     environment = {**os.environ, "COLUMNS": "88"}
     command = [sys.executable, "-m", "kibi", *verb, "--help"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def boards_table() -> str:
+    """All boards, with the documents that their figures are from."""
+    lines = [
+        "| board | further names | | core | clock | wait states | RAM, KiB | flash, KiB |",
+        "|---|---|---|---|---:|---:|---:|---:|",
+    ]
+    for each in kibi.boards():
+        name, core, clock, waits, ram, flash = cells(each)
+        aliases = ", ".join(f"`{alias}`" for alias in each.aliases)
+        lines.append(f"| `{name}` | {aliases} | {each.title} | {core} | {clock} | {waits or '-'} | {ram} | {flash} |")
+    lines += ["", "The figures are those of public documents:", ""]
+    lines += [f"- `{each.name}`: {each.source}.{f' {each.note}' if each.note else ''}" for each in kibi.boards()]
+    return "\n".join([*lines, ""])
 
 
 def operators_sentence() -> str:

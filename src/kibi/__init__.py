@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kibi.errors import KibiError
-from kibi.targets import Target, target, targets
+from kibi.targets import Board, Target, board, boards, target, targets
 from kibi.version import __version__
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kibi.updates import generate_key, read_package, sign, sign_update
 
 __all__ = [
+    "Board",
     "Graph",
     "Interpreter",
     "KibiError",
@@ -41,6 +42,8 @@ __all__ = [
     "Plan",
     "Target",
     "__version__",
+    "board",
+    "boards",
     "compile",
     "compile_core",
     "compile_eager",

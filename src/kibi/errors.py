@@ -64,6 +64,14 @@ def listed(problems: Sequence[object], most: int = SHOWN_PROBLEMS) -> Iterable[s
         yield f"  - and {len(problems) - most:,} more"
 
 
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Returns a sentence with the known names that resemble a given one, after a blank; empty where none does."""
+    from difflib import get_close_matches  # noqa: PLC0415 - errors alone need it
+
+    near = [repr(name) for name in get_close_matches(given[:_LONGEST_NAME], list(known), n=3)]
+    return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
 def grouped(problems: "Sequence[Problem]") -> list[str]:
     """The problems as texts; those that say the same of several places are one text, which names the first places."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}

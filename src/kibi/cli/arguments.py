@@ -114,9 +114,6 @@ SchedulerAddress = Annotated[
         show_default=False,
     ),
 ]
-TargetName = Annotated[
-    str, typer.Option("--target", "-t", metavar="T", help="The processor; `kibi targets` lists them.")
-]
 OutputFolder = Annotated[
     Path,
     typer.Option(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.arguments import (
-    DEFAULT_TARGET,
     AsJson,
     Bandwidth,
     Checkpoints,
@@ -29,7 +28,6 @@ from kibi.cli.arguments import (
     SliceLimit,
     Slices,
     Spare,
-    TargetName,
     Tune,
     WeightsName,
     WithoutPasses,
@@ -41,6 +39,7 @@ from kibi.cli.arguments import (
     plan_options,
     simplified_model,
 )
+from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.joint import joint_plan, show_joint
 from kibi.cli.outlook import show_outlook
 from kibi.cli.paths import build_commands, given_model, given_path
@@ -75,7 +74,8 @@ def compile_models(
             show_default=False,
         ),
     ],
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
     file_format: FormatName = "c",
     core: CorePath = None,
     like: LikePath = None,
@@ -120,6 +120,7 @@ def compile_models(
     from kibi.codegen import Extras  # noqa: PLC0415
 
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights, bandwidth)
+    target = chosen_processor(target, board).target.name
     processor = kibi.target(target) if slice_limit is None else emulated_target(target)
     extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
     joint = None if plan is None else joint_plan(plan, len(models))

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.arguments import (
-    DEFAULT_TARGET,
     AsJson,
     Decompress,
     GoalName,
     GranularityName,
     OutputFolder,
-    TargetName,
     WeightsName,
     WithoutPasses,
     load_simplified,
     plan_for,
     plan_options,
 )
+from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.paths import build_commands, given_model
 from kibi.cli.terminal import facts, output, print_json, say, working
 from kibi.cli.weights import check_read
@@ -35,7 +34,8 @@ def write_core(
     ] = None,
     *,
     directory: OutputFolder,
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
     kernels: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,11 +60,11 @@ def write_core(
 
     check_read(weights, is_for_c=False, verb="core")
     options = plan_options(granularity, "stored", False, None, None, goal, weights)
-    processor = kibi.target(target)
+    processor = chosen_processor(target, board).target
     graphs = [load_simplified(model, without_pass, decompress=decompress) for model in models or ()]
     with working("writing the core"):
         files = [kibi.compile_plan(graph, plan_for(graph, processor, None, options)) for graph in graphs]
-        words = ["kibi", "core", *(graph.source for graph in graphs), "--target", target]
+        words = ["kibi", "core", *(graph.source for graph in graphs), "--target", processor.name]
         words += [word for name in kernels or () for word in ("--kernels", name)]
         command = " ".join(shlex.quote(word) for word in words)
         core = kibi.compile_core(files, directory, target=processor, kernels=kernels or (), command=command)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, TargetName, emulated_target
+from kibi.cli.arguments import emulated_target
+from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.inspect import show_inspection
 from kibi.cli.measure import time_texts
 from kibi.cli.paths import given_path
@@ -47,7 +48,8 @@ _DRAWINGS_IN_A_LINE = 5
 
 def demo(
     *,
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
     directory: Annotated[
         Path | None,
         typer.Option(
@@ -71,7 +73,8 @@ def demo(
     from kibi.reports.inspection import inspect  # noqa: PLC0415
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
 
-    processor, console = emulated_target(target), output()
+    processor, console = chosen_processor(target, board).target, output()
+    emulated_target(processor.name)
     graph = kibi.load(shipped.model_path())
     _title(console, processor)
 

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, AsJson, OutputFolder, TargetName
+from kibi.cli.arguments import AsJson, OutputFolder
+from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.paths import build_commands
 from kibi.cli.terminal import facts, output, print_json, say, working
 
@@ -12,7 +13,8 @@ from kibi.cli.terminal import facts, output, print_json, say, working
 def write_eager(
     *,
     directory: OutputFolder,
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
     operators: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,6 +33,7 @@ def write_eager(
     import kibi  # noqa: PLC0415
     from kibi.eager_c.sources import operators as known  # noqa: PLC0415
 
+    target = chosen_processor(target, board).target.name
     names = sorted(set(operators)) if operators else None
     with working("writing the library"):
         paths = kibi.compile_eager(directory, operators=names, target=target)

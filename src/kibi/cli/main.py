@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from kibi.cli.arguments import current_flags
+from kibi.cli.boards import boards
 from kibi.cli.compile import compile_models
 from kibi.cli.convert import convert
 from kibi.cli.core import write_core
@@ -93,6 +94,7 @@ app.command("sweep", epilog="Example: kibi sweep search.toml -o search.parquet -
 app.command("quantize", epilog="Example: kibi quantize model.tflite --data samples.npz -o model_int8.tflite")(quantize)
 app.command("evaluate", epilog="Example: kibi evaluate model.tflite --data samples.npz")(evaluate)
 app.command("targets", epilog="Example: kibi targets")(targets)
+app.command("boards", epilog="Example: kibi boards nucleo")(boards)
 app.command("operators", epilog="Example: kibi operators")(operators)
 app.command("events", epilog="Example: kibi events src --decode 0x1f2e --width 2")(events)
 app.command("demo", epilog="Example: kibi demo --output build/demo")(demo)

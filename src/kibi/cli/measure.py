@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.arguments import (
-    DEFAULT_TARGET,
     AsJson,
     Bandwidth,
     Checkpoints,
@@ -25,7 +24,6 @@ from kibi.cli.arguments import (
     SignatureName,
     SliceLimit,
     Slices,
-    TargetName,
     Tune,
     WeightsName,
     WithoutPasses,
@@ -37,6 +35,7 @@ from kibi.cli.arguments import (
     plan_for,
     plan_options,
 )
+from kibi.cli.board_arguments import BoardName, Chosen, ClockRate, TargetName, chosen_processor, fit_line, measured_fit
 from kibi.cli.measure_checkpoints import show_checkpoint_cost
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from kibi.reports.board_fit import Fit
     from kibi.reports.measurement import Measurement
     from kibi.reports.slices import LongestStep
     from kibi.targets import Target
@@ -58,7 +58,9 @@ _BAR_COLUMNS = 12
 def measure(
     model: ModelPath,
     *,
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
+    clock: ClockRate = None,
     compiler: CompilerName = "zig",
     level: Annotated[
         str, typer.Option("--level", "-O", metavar="L", help="The compiler's level: 0, 1, 2, 3 or s.")
@@ -96,14 +98,17 @@ def measure(
 ) -> None:
     """Measure what a model costs on a device.
 
-    It is compiled and run on the emulated core, which counts RAM, flash, stack and instructions.
+    It is compiled and run on the emulated core, which counts RAM, flash, stack and instructions. With --board it says whether
+    the model fits the board; `kibi check` is for scripts that are to fail where it does not.
     """
     import kibi  # noqa: PLC0415
     from kibi.reports.coded_weights import coding_record  # noqa: PLC0415
     from kibi.reports.slices import check_slice  # noqa: PLC0415
 
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights, bandwidth)
-    processor, tool = emulated_target(target), compiler_named(compiler)
+    picked, tool = chosen_processor(target, board, clock), compiler_named(compiler)
+    processor = picked.target
+    emulated_target(processor.name)
     is_plan = format_named(file_format) == "plan"
     check_read(weights, is_for_c=not (is_plan or tune))
     if is_plan and checkpoints:
@@ -126,17 +131,20 @@ def measure(
             found = kibi.measure_plan(graph, made, compiler=tool, level=level, seed=seed, runs=runs)
         else:
             has_slices = slices or slice_limit is not None
-            library = kibi.compile(graph, made, folder, slices=has_slices, checkpoints=checkpoints)
+            library = kibi.compile(graph, made, folder, target=processor, slices=has_slices, checkpoints=checkpoints)
             found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
         coded, cost = codings([graph], [made], options), None
         if coded and not is_plan:
             cost = measured_coding(graph, coded[0], found, processor, options, compiler=tool, level=level)
+    fitted = None if picked.board is None else measured_fit(found, made, picked.board)
     if as_json:
         weights_record = {"coded_weights": coding_record(coded[0], cost)} if coded else {}
-        print_json({**found.to_dict(), **({"tuning": tuning_record(tunings)} if tune else {}), **weights_record})
+        tuning_found = {"tuning": tuning_record(tunings)} if tune else {}
+        fit_record = {"fit": fitted.to_dict()} if fitted else {}
+        print_json({**found.to_dict(), **tuning_found, **weights_record, **fit_record})
     else:
         console = output()
-        _show_totals(console, found, processor)
+        _show_totals(console, found, picked, fitted)
         say(console)
         _show_operators(console, found)
         if found.checkpoints is not None:
@@ -168,7 +176,7 @@ def same_bits_text(found: "Measurement") -> "Text":
     return Text("yes", GOOD).append(f": device, Python{' and TFLM' if found.oracle else ''}", "default")
 
 
-def _show_totals(console: "Console", found: "Measurement", processor: "Target") -> None:
+def _show_totals(console: "Console", found: "Measurement", picked: Chosen, fitted: "Fit | None") -> None:
     from rich.text import Text  # noqa: PLC0415
 
     from kibi.reports.fetches import fetches_text  # noqa: PLC0415
@@ -176,9 +184,11 @@ def _show_totals(console: "Console", found: "Measurement", processor: "Target") 
     other = found.ram_bytes - found.arena_bytes - found.state_bytes - found.stack_bytes
     parts = f"arena {found.arena_bytes:,} + state {found.state_bytes:,} + stack {found.stack_bytes:,}"
     parts += f" + data {other:,}" if other else ""
-    estimate = " ".join(time_texts(found, processor))
+    estimate = " ".join(time_texts(found, picked.target))
     if found.cycles_estimate is not None:
         estimate = f"{found.cycles_estimate:,} cycles, {estimate}"
+        if picked.wait_states:
+            estimate += f"; the {picked.wait_states} wait states of its flash are not counted"
     facts(
         console,
         [
@@ -197,6 +207,7 @@ def _show_totals(console: "Console", found: "Measurement", processor: "Target") 
             ("time", estimate),
             ("same bits", same_bits_text(found)),
             *_of_inputs(found),
+            *([fit_line(fitted)] if fitted else []),
         ],
     )
 

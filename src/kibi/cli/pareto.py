@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.arguments import (
-    DEFAULT_TARGET,
     AsJson,
     CompilerName,
     ModelPath,
     PlanOptions,
     Seed,
     SignatureName,
-    TargetName,
     WithoutPasses,
     compiler_named,
     emulated_target,
     load_simplified,
 )
+from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.paths import given_path
 from kibi.cli.terminal import GOOD, QUIET, output, print_json, say, show, table, working
 from kibi.cli.variants import MEASURED
@@ -38,7 +37,8 @@ _KNOWN_LEVELS = "0123s"
 def pareto(
     model: ModelPath,
     *,
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
     compiler: CompilerName = "zig",
     levels: Annotated[
         str, typer.Option("--levels", "-O", metavar="L", help="The compiler's levels to try, of 0, 1, 2, 3 and s.")
@@ -59,7 +59,7 @@ def pareto(
     """
     from kibi.reports.pareto import pareto_record  # noqa: PLC0415
 
-    processor, tool = emulated_target(target), compiler_named(compiler)
+    processor, tool = emulated_target(chosen_processor(target, board).target.name), compiler_named(compiler)
     _check_levels(levels)
     graph = load_simplified(model, without_pass, signature=signature)
     choices: list[Choice] = []

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.arguments import (
-    DEFAULT_TARGET,
     GOALS,
     HANDOVERS,
     WEIGHTS,
@@ -23,13 +22,13 @@ from kibi.cli.arguments import (
     RamLimit,
     RegionsFile,
     SignatureName,
-    TargetName,
     TimeLimit,
     WithoutPasses,
     current_handover,
     graph_words,
     load_simplified,
 )
+from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor, fit_line, plan_fit
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.outlook import show_outlook
 from kibi.cli.paths import given_model, given_path
@@ -37,7 +36,7 @@ from kibi.cli.plan_checkpoints import show_checkpoints
 from kibi.cli.plan_fences import draw_fences, show_fences
 from kibi.cli.plan_steps import CountedStep, check_one_plan, counted_step, show_step
 from kibi.cli.plan_together import show_together
-from kibi.cli.terminal import byte_text, is_roomy, output, picture_columns, print_json, say, show, table, working
+from kibi.cli.terminal import byte_text, facts, is_roomy, output, picture_columns, print_json, say, show, table, working
 from kibi.cli.variants import chosen_variants
 from kibi.cli.weights import codings, show_codings
 from kibi.errors import OutputError, PlanError
@@ -45,6 +44,7 @@ from kibi.files import write_file
 from kibi.text.json import json_text
 
 if TYPE_CHECKING:
+    from kibi.reports.board_fit import Fit
     from kibi.reports.checkpoints import CheckpointPlace
     from kibi.reports.fences import Fence
     from kibi.reports.plan_comparison import ComparedPlan
@@ -57,7 +57,8 @@ def plan(
         list[Path], typer.Argument(metavar="MODEL...", help=".tflite files.", parser=given_model, show_default=False)
     ],
     *,
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
     granularity: Annotated[
         str | None,
         typer.Option(
@@ -141,8 +142,9 @@ def plan(
     Prints the arena, its lower bound, the tensors at the peak, a picture, and the longest row step in instructions.
     `kibi compile --plan` takes the output of --json. Several models, or --compare: their plans side by side, by the tensor
     and by the row, drawn at one scale. With --buffer: models that run one after another and buffers of yours in one
-    memory, with proof.
+    memory, with proof. With --board it says whether the arena fits the board.
     """
+    picked = chosen_processor(target, board)
     given = _given(granularity, input_mode, external_outputs, ram, goal)
     if external_buffer:
         given["external_buffers"] = external_buffer
@@ -171,10 +173,10 @@ def plan(
     if write_embedded_plan is not None:
         planned, remark = embedded(models[0], write_embedded_plan, given)
     elif use_embedded_plan:
-        planned = followed(models[0], target, given)
+        planned = followed(models[0], picked.target.name, given)
     else:
         variants = chosen_variants(given) if is_comparison else {"": given}
-        planned = _planned(models, target, variants, without_pass, signature, decompress=decompress)
+        planned = _planned(models, picked.target, variants, without_pass, signature, decompress=decompress)
     if buffer:
         _check_together(
             compare=compare,
@@ -192,13 +194,14 @@ def plan(
     read = _fences(planned, is_comparison=is_comparison) if fences else ()
     if fences_svg is not None:
         draw_fences(fences_svg, planned[0].planned, _fences(planned, is_comparison=is_comparison))
-    counted = counted_step(planned[0].planned, target, longest_step) if is_counted else None
+    counted = counted_step(planned[0].planned, picked.target, longest_step) if is_counted else None
+    fitted = None if picked.board is None or is_comparison else plan_fit(planned[0].planned, picked.board)
     coded = [] if is_comparison else codings([planned[0].model], [planned[0].plan], given)
     if saved is not None:
-        write_file(saved, json_text(_record(planned[0], places, read, counted, coded), indent=2).text.encode())
+        write_file(saved, json_text(_record(planned[0], places, read, counted, coded, fitted), indent=2).text.encode())
         remark = "\n".join([*([remark] if remark else []), f"The plan is saved in {saved}, for `kibi compile --plan`."])
     if as_json:
-        _print_json(planned, places, read, counted, coded, as_list=is_comparison)
+        _print_json(planned, places, read, counted, coded, fitted, as_list=is_comparison)
         return
     if is_comparison:
         _show_table(planned)
@@ -206,6 +209,9 @@ def plan(
         _show_ascii(planned[0])
     else:
         _show_picture(planned[0])
+    if fitted is not None:
+        say(output())
+        facts(output(), [fit_line(fitted)])
     show_codings(coded)
     if counted is not None:
         show_step(counted)
@@ -216,7 +222,7 @@ def plan(
     if remark:
         say(output(), f"\n{remark}")
     if not (is_comparison or ascii_only or writes or use_embedded_plan):
-        show_outlook(models[0], planned[0].model, target)
+        show_outlook(models[0], planned[0].model, picked.target.name)
     for path in (svg, png):
         if path is not None:
             say(output(), f"\nThe plan{'s are' if is_comparison else ' is'} drawn in {path}.")
@@ -358,13 +364,14 @@ def _print_json(
     read: "tuple[Fence, ...]",
     counted: CountedStep | None,
     coded: "list[CodedWeights]",
+    fitted: "Fit | None",
     *,
     as_list: bool,
 ) -> None:
     """One plan's record, or a list of records."""
     from kibi.reports.plan_comparison import comparison_record  # noqa: PLC0415
 
-    print_json(comparison_record(planned) if as_list else _record(planned[0], places, read, counted, coded))
+    print_json(comparison_record(planned) if as_list else _record(planned[0], places, read, counted, coded, fitted))
 
 
 def _record(
@@ -373,13 +380,15 @@ def _record(
     read: "tuple[Fence, ...]",
     counted: CountedStep | None,
     coded: "list[CodedWeights]",
+    fitted: "Fit | None",
 ) -> dict[str, object]:
-    """One plan's record, with its longest step, and the checkpoints' places, fences and codings that were asked for."""
+    """One plan's record, with its longest step, and the checkpoints' places, fences, codings and fit that were asked for."""
     from kibi.reports.plan_record import plan_record  # noqa: PLC0415
 
     found: dict[str, object] = {"checkpoints": [asdict(each) for each in places]} if places else {}
     found |= {"fences": [asdict(each) for each in read]} if read else {}
     found |= {"coded_weights": coded[0].to_dict()} if coded else {}
+    found |= {"fit": fitted.to_dict()} if fitted else {}
     step = {} if counted is None else counted.record
     return {**plan_record(planned.planned), **step, **found}
 

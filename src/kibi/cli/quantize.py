@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import DEFAULT_TARGET, AsJson, LabelsPath, ModelPath, TargetName, emulated_target
+from kibi.cli.arguments import AsJson, LabelsPath, ModelPath, emulated_target
+from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.data_arguments import DataSource, KeepState, ScoreName, TruthPath
 from kibi.cli.paths import given_path
 from kibi.cli.sizes import byte_count, count
@@ -86,7 +87,8 @@ def quantize(
     ] = True,
     evaluates: Annotated[bool, typer.Option("--evaluate/--no-evaluate", help="Run both models on all data.")] = True,
     measures: Annotated[bool, typer.Option("--measure/--no-measure", help="Count RAM, flash and instructions.")] = True,
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
     ram: Annotated[
         int | None,
         typer.Option(
@@ -125,7 +127,7 @@ def quantize(
         raise typer.BadParameter(
             "what fits a limit has to be measured. Leave one of both out", param_hint="'--no-measure'"
         )
-    names = None if labels is None else read_labels(labels)
+    names, processor = None if labels is None else read_labels(labels), chosen_processor(target, board).target
     with working("quantizing") as watch:
         found = kibi.quantize(
             model,
@@ -146,7 +148,7 @@ def quantize(
             keep_state=keep_state,
             improve=improves,
             evaluate=evaluates,
-            target=emulated_target(target).name if measures else None,
+            target=emulated_target(processor.name).name if measures else None,
             ram=ram,
             flash=flash,
             instructions=instructions,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.arguments import (
-    DEFAULT_TARGET,
     AsJson,
     CompilerName,
     Decompress,
@@ -22,7 +21,6 @@ from kibi.cli.arguments import (
     RamLimit,
     Seed,
     SignatureName,
-    TargetName,
     WeightsName,
     WithoutPasses,
     compiler_named,
@@ -33,6 +31,7 @@ from kibi.cli.arguments import (
     plan_for,
     plan_options,
 )
+from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.paths import given_path
 from kibi.cli.terminal import BAD, GOOD, QUIET, output, print_json, say, show, table, working
 from kibi.cli.weights import check_read
@@ -45,7 +44,8 @@ if TYPE_CHECKING:
 def verify(
     model: ModelPath,
     *,
-    target: TargetName = DEFAULT_TARGET,
+    target: TargetName = None,
+    board: BoardName = None,
     seed: Seed = 0,
     runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="How many random inputs to try.")] = 3,
     files: Annotated[
@@ -85,9 +85,9 @@ def verify(
 
     check_read(weights, is_for_c=False, verb="verify")
     options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights)
-    processor = kibi.target(target)
+    processor = chosen_processor(target, board).target
     if not processor.is_host:
-        emulated_target(target)
+        emulated_target(processor.name)
     tool, original = compiler_named(compiler), kibi.load(model, signature)
     graph = load_simplified(
         model,

@@ -1,5 +1,6 @@
-"""Processors, as data: `target("cortex-m4")`, `targets()`."""
+"""Processors and boards, as data: `target("cortex-m4")`, `targets()`, `board("rp2040")`, `boards()`."""
 
+from kibi.targets.board import Board, Ram, board, boards
 from kibi.targets.target import Target, Timing, target, targets
 
-__all__ = ["Target", "Timing", "target", "targets"]
+__all__ = ["Board", "Ram", "Target", "Timing", "board", "boards", "target", "targets"]

@@ -1,0 +1,113 @@
+"""Boards, as data: the core, the clock and the memories that a program has on each board that users name."""
+
+import os
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from kibi.errors import TargetError, did_you_mean
+from kibi.targets.target import Target, target, targets
+
+
+@dataclass(frozen=True, slots=True)
+class Ram:
+    """One range of addresses of a board's RAM, without a gap: what is in it can be one arena.
+
+    Attributes:
+        name: a lower-case word.
+        size_bytes: its size, at least 1.
+    """
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board and the memories of its processor. Firmware of your own is in the same memories; nothing is subtracted for it.
+
+    Attributes:
+        name: the name that users write.
+        aliases: further names.
+        title: the maker's name of the board, and of the chip.
+        core: the name of a target, or of a core that Kibi does not compile for.
+        clock_hz: the highest clock of the core.
+        flash_wait_states: cycles of the core that a read of the flash waits at that clock; None if they are not known.
+        ram: the ranges of RAM; data are usually in the first.
+        flash_bytes: all of the flash, also where it is external.
+        source: the public documents that the figures are from.
+        note: what else to know, or empty.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    title: str
+    core: str
+    clock_hz: int
+    flash_wait_states: int | None
+    ram: tuple[Ram, ...]
+    flash_bytes: int
+    source: str
+    note: str = ""
+
+    @property
+    def ram_bytes(self) -> int:
+        """All of the RAM."""
+        return sum(each.size_bytes for each in self.ram)
+
+    @property
+    def largest_ram(self) -> Ram:
+        """The largest range, which is the most that one arena can have."""
+        return max(self.ram, key=lambda each: each.size_bytes)
+
+    @property
+    def is_supported(self) -> bool:
+        """True if Kibi compiles for the core."""
+        return self.core in {each.name for each in targets()}
+
+    @property
+    def target(self) -> Target:
+        """The processor, at the clock of the board.
+
+        Raises:
+            TargetError: Kibi does not compile for this core.
+        """
+        if not self.is_supported:
+            raise TargetError(
+                f"board {self.name!r} has the core {self.core}, which Kibi neither compiles for nor emulates yet. "
+                "With --target host beside it, the model is planned for this machine instead."
+            )
+        return replace(target(self.core), clock_hz=self.clock_hz)
+
+
+@cache
+def boards() -> tuple[Board, ...]:
+    """Returns all boards that Kibi knows, in the order of its table."""
+    from kibi.targets.board_file import read_boards  # noqa: PLC0415 - whoever names no board reads no table
+
+    text = files("kibi.targets").joinpath("boards.toml").read_text(encoding="utf-8")
+    return read_boards(text, "boards.toml")
+
+
+def board(name: str | os.PathLike[str]) -> Board:
+    """Returns a board by its name, or the one that a file describes.
+
+    Args:
+        name: a name or alias, in upper or lower case, with blanks or underscores for hyphens; or the path of a TOML file
+            that ends in `.toml`, which describes one board as Kibi's own table does.
+
+    Raises:
+        TargetError: there is no such board; the text names similar ones. Or the file does not describe one.
+    """
+    from kibi.targets.board_file import load_board  # noqa: PLC0415 - as above
+
+    if not isinstance(name, str) or name.endswith(".toml"):
+        return load_board(name)
+    known = {alias: each for each in boards() for alias in (each.name, *each.aliases)}
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    if wanted not in known:
+        near = did_you_mean(wanted, known)
+        raise TargetError(
+            f"unknown board {name[:60]!r}.{near} `kibi boards` lists all; a file NAME.toml describes one."
+        )
+    return known[wanted]
