@@ -31,8 +31,8 @@ LAYERS = (
     ("quantization",),
     ("api", "demo", "evaluations", "interpreters", "plan_files", "eager_files", "quantizations", "updates"),
     ("conversion",),
-    ("sweeps",),
-    ("cli",),
+    ("sweeps", "gate"),
+    ("cli", "pytest_plugin"),
     ("__main__",),
 )
 """Left to right; a module imports from its own package and from those in layers to the left of it."""

@@ -16,6 +16,7 @@
     ├── LimitError              14   a loop inside the model took more iterations than its limit
     ├── PackageError            15   an update package is damaged, or for something else
     │   └── SignatureError      15   its signature is missing, or was not made with this key
+    ├── GateError               16   `kibi check`: a model is over its budget, or worse than recorded
     └── InternalError           70   a bug of Kibi's own
 
 The number is the exit code of the command line. Each error holds its facts as fields; its text says what, where, why
@@ -332,6 +333,12 @@ class PackageError(KibiError):
 
 class SignatureError(PackageError):
     """The signature of an update package is missing, or was not made with this key."""
+
+
+class GateError(KibiError):
+    """A model is over its budget, or worse than its baseline allows. `kibi check` ends with it after it has written all reports."""
+
+    exit_code = 16
 
 
 class InternalError(KibiError):

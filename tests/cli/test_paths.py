@@ -25,7 +25,7 @@ GIVEN = {
     "core": [MODEL, "--output", "never-written"], "eager": ["--output", "never-written"],
     "compile": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],
     "quantize": [MODEL, "--data", "never-read", "--output", "never-written"],
-    "sweep": [MODEL],
+    "sweep": [MODEL], "check": [MODEL],
     "evaluate": [MODEL, "--data", "never-read"], "events": [MODEL], "demo": [], "keygen": ["--output", "never-written"],
     "sign": [MODEL, "--key", "never-read", "--model", "m", "--counter", "1", "--output", "never-written"],
     "update": [MODEL, MODEL, "--key", "never-read", "--output", "never-written"],
@@ -109,7 +109,7 @@ def test_raw_input_through_a_pipe_of_another_size_is_refused(data: bytes, size: 
     ("arguments", "code"),
     [
         (["inspect", "{}"], 3), (["place", "{}"], 5), (["compile", MODEL, "-o", "never-written", "--plan", "{}"], 5),
-        (["plan", MODEL, "--regions", "{}"], 5), (["run", MODEL, "-i", PICTURE, "--labels", "{}"], 4),
+        (["plan", MODEL, "--regions", "{}"], 5), (["check", "{}"], 4), (["run", MODEL, "-i", PICTURE, "--labels", "{}"], 4),
         (["events", "tests", "--decode", "{}"], 4), (["evaluate", MODEL, "--data", "{}"], 4),
         (["evaluate", MODEL, "--data", DATA, "--truth", "{}"], 4), (["evaluate", MODEL, "--data", DATA, "--labels", "{}"], 4),
         (["evaluate", MODEL, "--data", DATA, "--resume", "{}"], 4),

@@ -18,10 +18,12 @@ _WITH_BLOCKS = [
 
 
 _FURTHER = (
+    "boards",
     "c-by-hand",
     "custom-operators",
     "emulator",
     "field-updates",
+    "gate",
     "kernels",
     "lossless-passes",
     "memory-by-the-row",

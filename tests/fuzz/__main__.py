@@ -14,6 +14,7 @@ from tests.fuzz.stages import STAGES, scratch_folder
 DEFAULT_COUNTS = {
     "load": 20_000, "model": 4_000, "native": 20, "plan": 2_000, "regions": 500, "place": 2_000, "events": 2_000,
     "arrays": 1_000, "inspect": 500, "c_api": 20_000, "package": 20_000, "data": 2_000, "quantize": 2_000,
+    "gate": 20_000,
 }  # fmt: skip
 """What `make fuzz` runs: a few minutes on two cores."""
 

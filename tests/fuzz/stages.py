@@ -26,6 +26,8 @@ from kibi.arrays.rows import fit_rows
 from kibi.cli.main import main
 from kibi.codegen import generate
 from kibi.errors import InternalError, KibiError
+from kibi.gate.baseline import baseline_text, load_baseline, read_baseline
+from kibi.gate.spec import load_spec
 from kibi.ir import Graph
 from kibi.planfile.package_records import Signature
 from kibi.planfile.reader import PlanFile
@@ -177,6 +179,22 @@ def _regions(case: Case) -> int:
     path = case.folder / "regions.toml"
     path.write_bytes(case.data)
     kibi.plan(_glyphs(), regions=path, place_weights=True)
+    return 1
+
+
+def _gate(case: Case) -> int:
+    """Reads a mutated file of `kibi check` or of a board, and writes recorded figures back where they are right."""
+    name, case.data = text_cases.gate_file(case.rng())
+    path = case.folder / name
+    path.write_bytes(case.data)
+    if name == "kibi.toml":
+        load_spec(path)
+    elif name == "board.toml":
+        kibi.board(path)
+    else:
+        found = load_baseline(path)
+        if found is None or read_baseline(baseline_text(found.entries).text, name) != found:
+            raise BrokenPromiseError("recorded figures do not come back")
     return 1
 
 
@@ -334,6 +352,7 @@ STAGES: Mapping[str, Callable[[Case], int]] = {
     "package": _package,
     "data": _data,
     "quantize": _quantize,
+    "gate": _gate,
 }
 """Every stage by its name."""
 

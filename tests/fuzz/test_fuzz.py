@@ -17,7 +17,7 @@ _COUNTS = {
     "load": amount(18_600, 16_600), "model": amount(150, 400), "native": amount(3, 8), "plan": amount(150, 500),
     "regions": amount(50, 100), "place": amount(150, 500), "events": amount(150, 500), "arrays": amount(60, 200),
     "data": amount(100, 2_000), "inspect": amount(50, 100), "c_api": amount(300, 1_000), "package": amount(250, 5_000),
-    "quantize": amount(100, 2_000),
+    "quantize": amount(100, 2_000), "gate": amount(400, 20_000),
 }  # fmt: skip
 _SEED = 1
 _LEAST = 0.4

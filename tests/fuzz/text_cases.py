@@ -30,6 +30,29 @@ cost = 2.5
 buffers = false
 weights = true
 """
+_GATE = """growth = "1%"
+[[model]]
+path = "m.tflite"
+boards = ["rp2040", "board.toml"]
+data = "x.npz"
+[model.budget]
+ram = "4 KiB"
+accuracy = 0.9
+[model.budget.rp2040]
+instructions = 7_000_000
+"""
+_BOARD = """[[board]]
+name = "mine"
+aliases = ["ours"]
+core = "cortex-m4"
+clock_hz = 96_000_000
+flash_bytes = 524_288
+ram = [{ name = "sram", bytes = 3_000 }, { name = "ccm", bytes = 8_192 }]
+"""
+_BASELINE = """{"format": 1, "entries": [{"model": "m", "place": "rp2040", "model_sha256": "0", "tools": "k", "options": "o",
+"figures": {"ram": 130, "accuracy": 0.5}, "parts": {"code": 3}, "peak": [{"name": "a", "bytes": 3}],
+"layers": [{"name": "a", "op": "ADD", "kernel": "k", "instructions": 3, "constant_bytes": 4, "scratch_bytes": 5}]}]}
+"""
 _C_EVENTS = """#include "kibi_events.h"
 #define WIDTH 2 /* of ids */
 KIBI_EVENT(CameraReady);
@@ -121,6 +144,12 @@ def mutated_lines(text: str, rng: np.random.Generator) -> bytes:
 def regions_text(rng: np.random.Generator) -> bytes:
     """A file that lists regions."""
     return mutated_lines(_REGIONS, rng)
+
+
+def gate_file(rng: np.random.Generator) -> tuple[str, bytes]:
+    """A file that `kibi check` reads, or one that describes a board: its name and text."""
+    name, text = (("kibi.toml", _GATE), ("base.json", _BASELINE), ("board.toml", _BOARD))[int(rng.integers(3))]
+    return name, mutated_lines(text, rng)
 
 
 def sources(rng: np.random.Generator) -> tuple[str, bytes]:

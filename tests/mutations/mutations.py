@@ -5,6 +5,7 @@ from tests.mutations.decisions import DECISIONS
 from tests.mutations.eager import EAGER
 from tests.mutations.evaluation import EVALUATION
 from tests.mutations.frontends import FRONTENDS
+from tests.mutations.gate import GATE
 from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
 from tests.mutations.planner import PLANNER
@@ -15,6 +16,6 @@ from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
     *KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
-    *QUANTIZATION,
+    *QUANTIZATION, *GATE,
 )  # fmt: skip
 """In the order in which they are tried."""

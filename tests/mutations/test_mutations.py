@@ -30,6 +30,7 @@ _AREAS = frozenset(
         "quantization",
         "arrays",
         "sweeps",
+        "gate",
     }
 )
 _LEAST = 48

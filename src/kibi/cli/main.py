@@ -1,7 +1,7 @@
 """The `kibi` command: its verbs, and how every end of a run becomes an exit code.
 
 0     done
-1…15  an error of `kibi.errors`: each family has its own
+1…16  an error of `kibi.errors`: each family has its own
 2     the arguments make no sense
 70    a bug of Kibi's own
 130   interrupted
@@ -18,6 +18,7 @@ import typer
 
 from kibi.cli.arguments import current_flags
 from kibi.cli.boards import boards
+from kibi.cli.check import check
 from kibi.cli.compile import compile_models
 from kibi.cli.convert import convert
 from kibi.cli.core import write_core
@@ -90,6 +91,7 @@ app.command("update", epilog="Example: kibi update old.kibip new.kibi --key rele
 app.command("measure", epilog="Example: kibi measure model.tflite --target cortex-m4")(measure)
 app.command("verify", epilog="Example: kibi verify model.tflite --runs 10")(verify)
 app.command("pareto", epilog="Example: kibi pareto model.tflite --svg pareto.svg")(pareto)
+app.command("check", epilog="Example: kibi check --junit kibi.xml")(check)
 app.command("sweep", epilog="Example: kibi sweep search.toml -o search.parquet --svg search.svg")(sweep)
 app.command("quantize", epilog="Example: kibi quantize model.tflite --data samples.npz -o model_int8.tflite")(quantize)
 app.command("evaluate", epilog="Example: kibi evaluate model.tflite --data samples.npz")(evaluate)

@@ -1,0 +1,1 @@
+"""The gate of `kibi check`."""
