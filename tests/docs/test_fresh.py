@@ -20,6 +20,7 @@ _WITH_BLOCKS = [
 _FURTHER = (
     "boards",
     "c-by-hand",
+    "c-library",
     "custom-operators",
     "emulator",
     "field-updates",

@@ -89,7 +89,9 @@ def test_missing_option_and_wrong_outputs_are_refused() -> None:
     with pytest.raises(ModelError, match="its options have no h_scale"):
         parse_tflite(model(without, 6, 3, np.random.default_rng(0)).model, "wrong.tflite")
     data = model(_OPTIONS, 6, 3, np.random.default_rng(0), places=7).model
-    with pytest.raises(ModelError, match=r"its outputs are \[1, 7, 4\] float32.*its options ask for \[1, 8, 4\] float32"):
+    with pytest.raises(
+        ModelError, match=r"its outputs are \[1, 7, 4\] float32.*its options ask for \[1, 8, 4\] float32"
+    ):
         parse_tflite(data, "wrong.tflite")
 
 

@@ -76,7 +76,7 @@ def test_every_kernel_has_a_form() -> None:
 def test_drawn_models_of_an_operator_agree(operator: str) -> None:
     """Several drawn models of each operator, for several targets."""
     for models in (OPERATOR_MODELS, WIDER_MODELS):
-        for seed in range(amount(3, 16)) if operator in models else ():
+        for seed in range(amount(2, 16)) if operator in models else ():
             graph = graph_of(models[operator](Seeded(seed)))
             for target in _targets(seed, 1):
                 _compare(graph, target, width=WIDTHS[seed % 3])

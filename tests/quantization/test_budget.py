@@ -81,6 +81,7 @@ def test_conversions_between_types_count(files: Path) -> None:
     assert 0 <= shares[1].costs.instructions - own - shares[1].conversions < 0.1 * own
 
 
+@pytest.mark.slow
 def test_wide_limits_leave_everything_float32(files: Path) -> None:
     """What fits as it is loses nothing."""
     made = quantized(files, ram=1 << 20, flash=1 << 20)
@@ -121,6 +122,7 @@ def test_nothing_is_written_where_nothing_fits(files: Path, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_less_flash_than_int8_takes_is_found(files: Path) -> None:
     """A mixture of types may take less code than int8 alone: kinds of operators are tried together."""
     plain = quantized(files, improve=False)
