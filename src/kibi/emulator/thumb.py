@@ -1,14 +1,18 @@
-"""Thumb instructions, decoded for the emulator: what each accesses in memory, and its class for timing.
+"""Thumb instructions for the emulator: what each accesses in memory, and its class for timing.
 
-Encodings are those of the Arm architecture reference manuals for Armv6-M (DDI 0419), Armv7-M (DDI 0403) and Armv8-M
-(DDI 0553), chapter "The Thumb instruction set encoding". Whatever is not decoded here is `Form.REFUSED`, and the core
-stops before it: undefined encodings, and what a kernel has no use for (SVC, WFI, breakpoints, other coprocessors).
+Capstone decodes them. Here, its names become the classes of the timing tables, and what an instruction accesses is worked out.
+Whatever has no class is `Form.REFUSED`, and the core stops before it: undefined encodings, and what a kernel has no use for (SVC,
+WFI, breakpoints, other coprocessors).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
+
+import capstone
+from capstone import arm_const as names
 
 SP, LR, PC = 13, 14, 15
 ALWAYS = 14
@@ -133,339 +137,216 @@ def decode_span(address: int, code: bytes) -> tuple[Located, ...]:
 @lru_cache(maxsize=1 << 16)
 def decode(first: int, second: int | None) -> Instruction:
     """Decodes an instruction from its first halfword, and its second where it has one."""
-    if first < 0xE800:
-        return _NARROW[first >> 12](first)
-    if second is None:
+    width = 2 if first < _WIDE else 4
+    if width == 4 and second is None:
         return Instruction(2, Form.REFUSED)
-    return _decode_wide(first, second)
+    if first >> 8 == _IF_THEN and first & 15:
+        return Instruction(2, Form.IF_THEN, if_then=first & 255)
+    data = (first | (second or 0) << 16).to_bytes(4, "little")[:width]
+    found = next(_decoder().disasm(data, 0, 1), None)
+    kind = None if found is None else _FORMS.get(found.mnemonic if found.insn_name() == "hint" else found.insn_name())
+    if found is None or kind is None or (kind in _OF_FLOATS and not _is_scalar(first, second)):
+        return Instruction(width, Form.REFUSED)
+    return _ACCESSES.get(kind, _plain)(found, kind)
 
 
-def _bits(mask: int) -> int:
-    return mask.bit_count()
+def _is_scalar(first: int, second: int | None) -> bool:
+    """True for coprocessors 10 and 11 as the M profile has them; Capstone knows the vectors of the A profile, too."""
+    is_coprocessor = first & 0xEC00 == 0xEC00 and (second or 0) >> 9 & 7 == 0b101
+    return is_coprocessor and first & 0xFE00 != 0xFC00 and first >> 8 not in (0xEF, 0xFF)
 
 
-def _data(width: int, destination: int, kind: Form = Form.DATA) -> Instruction:
-    """An instruction that computes; one that writes the program counter is a branch."""
-    if destination == PC:
-        return Instruction(width, Form.BRANCH_REGISTER)
-    return Instruction(width, kind, written=1 << destination, lowers_stack=destination == SP)
+@cache
+def _decoder() -> capstone.Cs:
+    made = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS | capstone.CS_MODE_V8)
+    made.detail = True
+    return made
 
 
-def _shift_add(h: int) -> Instruction:
-    return _data(2, h & 7)
+def _plain(found: Any, kind: Form) -> Instruction:
+    """An instruction that accesses no memory; one that writes the program counter is a branch."""
+    if kind in _BRANCHES:
+        return Instruction(found.size, kind)
+    if kind in _DATA and PC in _written(found):
+        return Instruction(found.size, Form.BRANCH_REGISTER)
+    if found.insn_name() == "vmov" and len(found.operands) > 2:  # a pair of core registers, and what holds them
+        kind = Form.FLOAT_MOVE_PAIR
+    written = _written(found)
+    lowers = SP in written and not _raises_stack(found)
+    return Instruction(found.size, kind, written=_set(written), lowers_stack=lowers or found.id == names.ARM_INS_MSR)
 
 
-def _immediate(h: int) -> Instruction:
-    if h >> 11 == 0b00101:  # CMP
-        return Instruction(2, Form.DATA)
-    return _data(2, h >> 8 & 7)
+def _raises_stack(found: Any) -> bool:
+    """True for `add sp, #n`."""
+    return bool(found.id == names.ARM_INS_ADD and found.operands[-1].type == names.ARM_OP_IMM and found.size == 2)
 
 
-def _register_or_literal(h: int) -> Instruction:
-    destination = h & 7
-    match h >> 10 & 0b11:
-        case 0b00:
-            operation = h >> 6 & 15
-            if operation in (0b1000, 0b1010, 0b1011):  # TST, CMP, CMN
-                return Instruction(2, Form.DATA)
-            return _data(2, destination, Form.MULTIPLY if operation == 0b1101 else Form.DATA)
-        case 0b01:
-            return _special(h)
-        case _:
-            register = h >> 8 & 7
-            return Instruction(2, Form.LOAD, base=PC, offset=(h & 255) * 4, size=4, align=4, written=1 << register)
-
-
-def _special(h: int) -> Instruction:
-    match h >> 8 & 0b11:
-        case 0b01:  # CMP
-            return Instruction(2, Form.DATA)
-        case 0b11:  # BX, BLX
-            return Instruction(2, Form.BRANCH_REGISTER)
-        case _:  # ADD, MOV
-            return _data(2, h & 7 | h >> 4 & 8)
-
-
-def _register_offset(h: int) -> Instruction:
-    operation = h >> 9 & 7
-    size = (4, 2, 1, 1, 4, 2, 1, 2)[operation]
-    kind = Form.STORE if operation < 3 else Form.LOAD
-    written = 0 if operation < 3 else 1 << (h & 7)
-    return Instruction(2, kind, base=h >> 3 & 7, index=h >> 6 & 7, size=size, written=written)
-
-
-def _immediate_offset(h: int) -> Instruction:
-    size = {0b0110: 4, 0b0111: 1, 0b1000: 2}[h >> 12]
-    is_load = h >> 11 & 1
-    kind = Form.LOAD if is_load else Form.STORE
-    written = (1 << (h & 7)) if is_load else 0
-    return Instruction(2, kind, base=h >> 3 & 7, offset=(h >> 6 & 31) * size, size=size, written=written)
-
-
-def _stack_offset(h: int) -> Instruction:
-    is_load = h >> 11 & 1
-    kind = Form.LOAD if is_load else Form.STORE
-    written = (1 << (h >> 8 & 7)) if is_load else 0
-    return Instruction(2, kind, base=SP, offset=(h & 255) * 4, size=4, written=written)
-
-
-def _form_address(h: int) -> Instruction:
-    return _data(2, h >> 8 & 7)
-
-
-def _miscellaneous(h: int) -> Instruction:
-    if h & 0x0500 == 0x0100:
-        return Instruction(2, Form.COMPARE_BRANCH)
-    if h & 0x0600 == 0x0400:
-        return _push_pop(h)
-    match h >> 8 & 15:
-        case 0b0000:  # ADD SP, SUB SP
-            return Instruction(2, Form.DATA, written=1 << SP, lowers_stack=bool(h & 0x80))
-        case 0b0010 | 0b1010:  # extend, reverse
-            return Instruction(2, Form.REFUSED) if h & 0x0FC0 == 0x0A80 else _data(2, h & 7)
-        case 0b0110:  # CPS
-            return Instruction(2, Form.STATUS if h & 0xFFE8 == 0xB660 else Form.REFUSED)
-        case 0b1111 if h & 15:
-            return Instruction(2, Form.IF_THEN, if_then=h & 255)
-        case 0b1111 if h & 0xFF in (0x00, 0x10, 0x40):  # NOP, YIELD, SEV; WFE and WFI would wait for ever
-            return Instruction(2, Form.HINT)
-        case _:
-            return Instruction(2, Form.REFUSED)
-
-
-def _push_pop(h: int) -> Instruction:
-    is_pop = h & 0x0800
-    count = _bits(h & 0x1FF)
-    if not count:
-        return Instruction(2, Form.REFUSED)
-    if is_pop:
-        return Instruction(
-            2, Form.LOAD_MULTIPLE, base=SP, size=4 * count, align=4, registers=count,
-            written=h & 255 | 1 << SP, loads_pc=bool(h & 0x100), updates_base=True,
-        )  # fmt: skip
+def _single(found: Any, kind: Form) -> Instruction:
+    """An access to one place, or to two words that follow one another."""
+    place = next((each for each in found.operands if each.type == names.ARM_OP_MEM), None)
+    if place is None:
+        return Instruction(found.size, Form.REFUSED)
+    name, memory = found.insn_name(), place.mem
+    size = _BYTES[name]
+    base, index = _CORE[memory.base], _CORE[memory.index] if memory.index else None
+    if base == PC and (found.writeback or kind in _STORES):
+        return Instruction(found.size, Form.REFUSED)
+    written = _stored(found, base) if kind in _STORES else _written(found)
+    registers = 2 if kind in (Form.LOAD_DUAL, Form.STORE_DUAL) else 0
+    if kind in (Form.FLOAT_LOAD, Form.FLOAT_STORE):
+        registers = 2 if found.reg_name(found.operands[0].reg).startswith("d") else 1
+        size = 4 * registers
+    loads_pc = kind is Form.LOAD and PC in written
+    if base == PC and kind is Form.TABLE_BRANCH:  # the table follows; here the program counter is not aligned down
+        return Instruction(found.size, kind, index=index, shift=place.shift.value, offset=4, size=size)
     return Instruction(
-        2, Form.STORE_MULTIPLE, base=SP, offset=-4 * count, size=4 * count, align=4, registers=count,
-        written=1 << SP, lowers_stack=True, updates_base=True,
-    )  # fmt: skip
+        found.size,
+        kind,
+        base=base,
+        index=index,
+        shift=place.shift.value,
+        offset=0 if found.post_index else memory.disp,
+        size=size,
+        align=_alignment(name, size, is_literal=base == PC, loads_pc=loads_pc),
+        registers=registers,
+        written=_set(written - {PC}),
+        lowers_stack=_loads_stack(found, kind) or (base == SP and found.writeback and not _moves_up(found, memory)),
+        loads_pc=loads_pc,
+        updates_base=found.writeback,
+    )
 
 
-def _multiple(h: int) -> Instruction:
-    base, count, is_load = h >> 8 & 7, _bits(h & 255), h >> 11 & 1
-    if not count:
-        return Instruction(2, Form.REFUSED)
-    return Instruction(
-        2, Form.LOAD_MULTIPLE if is_load else Form.STORE_MULTIPLE, base=base, size=4 * count, align=4, registers=count,
-        written=(h & 255 if is_load else 0) | 1 << base, updates_base=not (is_load and h >> base & 1),
-    )  # fmt: skip
-
-
-def _conditional_branch(h: int) -> Instruction:
-    return Instruction(2, Form.REFUSED if h >> 8 & 15 >= 14 else Form.BRANCH)
-
-
-def _branch(_h: int) -> Instruction:
-    return Instruction(2, Form.BRANCH)
-
-
-_NARROW = (
-    _shift_add, _shift_add, _immediate, _immediate, _register_or_literal, _register_offset, _immediate_offset,
-    _immediate_offset, _immediate_offset, _stack_offset, _form_address, _miscellaneous, _multiple, _conditional_branch,
-    _branch,
-)  # fmt: skip
-
-
-def _decode_wide(first: int, second: int) -> Instruction:
-    if first & 0xEC00 == 0xEC00:
-        return _coprocessor(first, second)
-    if first & 0xFE40 == 0xE800:
-        return _wide_multiple(first, second)
-    if first & 0xFE40 == 0xE840:
-        return _dual_or_exclusive(first, second)
-    if first & 0xFE00 == 0xEA00:
-        return _wide_data(first, second, compares=(0b0000, 0b0100, 0b1000, 0b1101))
-    if first & 0xF800 == 0xF000:
-        return _wide_control(first, second) if second & 0x8000 else _wide_immediate(first, second)
-    if first & 0xFE00 == 0xF800:
-        return _wide_single(first, second)
-    if first & 0xFF00 == 0xFA00:
-        return _data(4, second >> 8 & 15)
-    return _wide_multiply(first, second)
-
-
-def _wide_data(first: int, second: int, compares: Sequence[int]) -> Instruction:
-    destination, operation = second >> 8 & 15, first >> 5 & 15
-    if destination == PC and first & 0x10 and operation in compares:
-        return Instruction(4, Form.DATA)
-    return _data(4, destination)
-
-
-def _wide_immediate(first: int, second: int) -> Instruction:
-    if first & 0x0200:
-        return _data(4, second >> 8 & 15)
-    return _wide_data(first, second, compares=(0b0000, 0b0100, 0b1000, 0b1101))
-
-
-def _wide_control(first: int, second: int) -> Instruction:
-    match second & 0x5000:
-        case 0x5000:
-            return Instruction(4, Form.BRANCH_LINK)
-        case 0x1000:
-            return Instruction(4, Form.BRANCH)
-        case 0x4000:  # low-overhead loops of Armv8.1-M
-            return Instruction(4, Form.REFUSED)
-    if first >> 6 & 15 < 14:
-        return Instruction(4, Form.BRANCH)
-    match first & 0xFFF0:
-        case 0xF380 | 0xF390:  # MSR; it can write the stack pointers
-            return Instruction(4, Form.STATUS, lowers_stack=True)
-        case 0xF3E0 | 0xF3F0:  # MRS
-            return Instruction(4, Form.STATUS, written=1 << (second >> 8 & 15))
-        case 0xF3B0 if second >> 4 & 15 in (2, 4, 5, 6):  # CLREX, DSB, DMB, ISB
-            return Instruction(4, Form.BARRIER)
-        case 0xF3A0 if second & 0xFF in (0, 1, 4):
-            return Instruction(4, Form.HINT)
-        case _:
-            return Instruction(4, Form.REFUSED)
-
-
-def _wide_multiply(first: int, second: int) -> Instruction:
-    operation, variant, accumulator = first >> 4 & 7, second >> 4 & 15, second >> 12
-    destination = 1 << (second >> 8 & 15)
-    if first & 0x0080:
-        both = destination | 1 << accumulator
-        match operation, variant:
-            case ((0 | 2), 0):
-                return Instruction(4, Form.MULTIPLY_LONG, written=both)
-            case ((1 | 3), 15):
-                return Instruction(4, Form.DIVIDE, written=destination)
-            case ((4 | 6), 0):
-                return Instruction(4, Form.MULTIPLY_ACCUMULATE_LONG, written=both)
-            case ((4 | 5 | 6), _):  # SMLALxy, SMLALD, SMLSLD, UMAAL
-                return Instruction(4, Form.MULTIPLY_DSP, written=both)
-            case _:
-                return Instruction(4, Form.REFUSED)
-    if operation == 0 and variant in (0, 1):
-        plain = accumulator == PC and variant == 0
-        return Instruction(4, Form.MULTIPLY if plain else Form.MULTIPLY_ACCUMULATE, written=destination)
-    return Instruction(4, Form.MULTIPLY_DSP, written=destination)
-
-
-def _wide_multiple(first: int, second: int) -> Instruction:
-    mode, is_load, base = first >> 7 & 3, first & 0x10, first & 15
-    count, write_back = _bits(second), bool(first & 0x20)
-    if mode in (0, 3) or count < 1 or base == PC:
-        return Instruction(4, Form.REFUSED)
-    return Instruction(
-        4, Form.LOAD_MULTIPLE if is_load else Form.STORE_MULTIPLE, base=base, offset=0 if mode == 1 else -4 * count,
-        size=4 * count, align=4, registers=count, written=(second & 0x7FFF if is_load else 0) | write_back << base,
-        lowers_stack=base == SP and write_back and mode == 2, loads_pc=bool(is_load and second & 0x8000),
-        updates_base=write_back,
-    )  # fmt: skip
-
-
-def _dual_or_exclusive(first: int, second: int) -> Instruction:
-    base, is_load = first & 15, bool(first & 0x10)
-    if not first & 0x0120:
-        return _exclusive(first, second)
-    pre, up, write_back = first & 0x0100, first & 0x80, bool(first & 0x20)
-    offset = (second & 255) * (4 if up else -4)
-    if base == PC and (write_back or not is_load):
-        return Instruction(4, Form.REFUSED)
-    registers = 1 << (second >> 12) | 1 << (second >> 8 & 15)
-    return Instruction(
-        4, Form.LOAD_DUAL if is_load else Form.STORE_DUAL, base=base, offset=offset if pre else 0, size=8, align=4,
-        registers=2, written=(registers if is_load else 0) | write_back << base,
-        lowers_stack=base == SP and write_back and not up, updates_base=write_back,
-    )  # fmt: skip
-
-
-def _exclusive(first: int, second: int) -> Instruction:
-    """LDREX, STREX, table branches, and the load-acquire and store-release of Armv8-M."""
-    base, is_load, target = first & 15, bool(first & 0x10), 1 << (second >> 12)
-    kind = Form.LOAD if is_load else Form.STORE
-    if not first & 0x80:
-        if not is_load and second >> 12 == PC:  # TT tests an address without accessing it
-            return Instruction(4, Form.DATA, written=1 << (second >> 8 & 15))
-        written = target if is_load else 1 << (second >> 8 & 15)
-        return Instruction(4, kind, base=base, offset=(second & 255) * 4, size=4, align=4, written=written)
-    operation = second >> 4 & 15
-    if operation in (0, 1) and is_load:
-        size, index = 1 + operation, second & 15
-        if base == PC:  # the table follows; here the program counter is not aligned down
-            return Instruction(4, Form.TABLE_BRANCH, index=index, shift=operation, offset=4, size=size)
-        return Instruction(4, Form.TABLE_BRANCH, base=base, index=index, shift=operation, size=size)
-    size = 1 << (operation & 3)
-    if operation < 4 or size == 8 or operation == 6:
-        return Instruction(4, Form.REFUSED)
-    written = target if is_load else 1 << (second & 15) if operation & 4 else 0
-    return Instruction(4, kind, base=base, size=size, align=size, written=written & 0x7FFF)
-
-
-def _wide_single(first: int, second: int) -> Instruction:
-    log_size, is_load, is_signed = first >> 5 & 3, bool(first & 0x10), first & 0x100
-    base, register = first & 15, second >> 12
-    if log_size == 3 or (is_signed and not is_load) or (base == PC and not is_load):
-        return Instruction(4, Form.REFUSED)
-    if is_load and register == PC and log_size < 2:  # PLD, PLI
-        return Instruction(4, Form.HINT)
-    plain = Instruction(
-        4, Form.LOAD if is_load else Form.STORE, base=base, size=1 << log_size,
-        written=1 << register & 0x7FFF if is_load else 0, lowers_stack=is_load and register == SP,
-        loads_pc=is_load and register == PC, align=4 if is_load and register == PC else 1,
-    )  # fmt: skip
+def _multiple(found: Any, kind: Form) -> Instruction:
+    """An access to as many words as registers are named."""
+    name = found.insn_name()
+    is_stack = name in ("push", "pop", "vpush", "vpop")
+    operands = [each.reg for each in found.operands]
+    moved = operands if is_stack else operands[1:]
+    base = SP if is_stack else _CORE[operands[0]]
     if base == PC:
-        return replace(plain, offset=second & 0xFFF if first & 0x80 else -(second & 0xFFF), align=1 << log_size)
-    if first & 0x80:
-        return replace(plain, offset=second & 0xFFF)
-    if second & 0x0800:
-        pre, up, write_back = second & 0x0400, second & 0x0200, bool(second & 0x0100)
-        offset = second & 255 if up else -(second & 255)
-        return replace(
-            plain, offset=offset if pre else 0, updates_base=write_back, written=plain.written | write_back << base,
-            lowers_stack=plain.lowers_stack or (base == SP and write_back and not up),
-        )  # fmt: skip
-    if second & 0x07C0:
-        return Instruction(4, Form.REFUSED)
-    return replace(plain, index=second & 15, shift=second >> 4 & 3)
-
-
-def _coprocessor(first: int, second: int) -> Instruction:
-    """The floating-point extension: coprocessors 10 and 11."""
-    if second >> 9 & 7 != 0b101 or first & 0xFF00 in (0xEF00, 0xFD00, 0xFF00) or first & 0xFE00 == 0xFC00:
-        return Instruction(4, Form.REFUSED)
-    if first & 0xFE00 == 0xEC00:
-        return _float_memory(first, second)
-    if first & 0xFF00 == 0xFE00:  # VSEL, VMAXNM, VRINT, VCVT of FPv5
-        return Instruction(4, Form.FLOAT)
-    if second & 0x10:  # VMOV between a core register and the extension, VMRS, VMSR
-        to_core = first & 0x10 and second >> 12 != PC
-        return Instruction(4, Form.FLOAT, written=1 << (second >> 12) if to_core else 0)
-    match first >> 4 & 0b1011:
-        case 0b0000 | 0b0001 | 0b1001 | 0b1010:
-            return Instruction(4, Form.FLOAT_MULTIPLY_ACCUMULATE)
-        case 0b1000:
-            return Instruction(4, Form.FLOAT_DIVIDE)
-        case 0b1011 if first & 15 == 1 and second & 0xC0 == 0xC0:  # VSQRT
-            return Instruction(4, Form.FLOAT_DIVIDE)
-        case _:
-            return Instruction(4, Form.FLOAT)
-
-
-def _float_memory(first: int, second: int) -> Instruction:
-    is_load, base, words = bool(first & 0x10), first & 15, second & 255
-    if first & 0x0FE0 == 0x0C40:
-        to_core = (1 << (second >> 12) | 1 << base) if is_load else 0
-        return Instruction(4, Form.FLOAT_MOVE_PAIR, written=to_core)
-    pre, up, write_back = bool(first & 0x0100), bool(first & 0x80), bool(first & 0x20)
-    if pre and not write_back:
-        return Instruction(
-            4, Form.FLOAT_LOAD if is_load else Form.FLOAT_STORE, base=base, offset=words * (4 if up else -4),
-            size=8 if second & 0x0100 else 4, align=4, registers=2 if second & 0x0100 else 1,
-        )  # fmt: skip
-    if pre == up or not 1 <= words <= 32 or (base == PC and (write_back or not is_load)):
-        return Instruction(4, Form.REFUSED)
+        return Instruction(found.size, Form.REFUSED)
+    words = sum(2 if found.reg_name(each).startswith("d") else 1 for each in moved)
+    is_down = name.endswith(("db", "push"))
+    is_written = is_stack or found.writeback
+    core = {_CORE[each] for each in moved} if kind is Form.LOAD_MULTIPLE else set()
     return Instruction(
-        4, Form.FLOAT_LOAD_MULTIPLE if is_load else Form.FLOAT_STORE_MULTIPLE, base=base,
-        offset=0 if up else -4 * words, size=4 * words, align=4, registers=words, written=write_back << base,
-        lowers_stack=base == SP and write_back and pre, updates_base=write_back,
-    )  # fmt: skip
+        found.size,
+        kind,
+        base=base,
+        offset=-4 * words if is_down else 0,
+        size=4 * words,
+        align=4,
+        registers=words,
+        written=_set((core - {PC}) | ({base} if is_written else set())),
+        lowers_stack=base == SP and is_written and is_down,
+        loads_pc=PC in core,
+        updates_base=is_written,
+    )
+
+
+def _written(found: Any) -> set[int]:
+    """The core registers that an instruction writes."""
+    _, written = found.regs_access()
+    return {number for each in written if (number := _CORE.get(each)) is not None}
+
+
+def _stored(found: Any, base: int) -> set[int]:
+    """The core registers that a store writes: the base, and of an exclusive one the register that says whether it was done."""
+    is_exclusive = found.insn_name().startswith(("strex", "stlex"))
+    return ({base} if found.writeback else set()) | ({_CORE[found.operands[0].reg]} if is_exclusive else set())
+
+
+def _set(registers: set[int]) -> int:
+    return sum(1 << each for each in registers)
+
+
+def _alignment(name: str, size: int, *, is_literal: bool, loads_pc: bool) -> int:
+    """The alignment that an address needs even on a core that loads words from any address."""
+    if name in ("ldrd", "strd", "vldr", "vstr") or loads_pc:
+        return 4
+    return size if is_literal or name.startswith(("ldrex", "strex", "lda", "stl")) else 1
+
+
+def _loads_stack(found: Any, kind: Form) -> bool:
+    """True if a load writes the stack pointer."""
+    return kind is Form.LOAD and bool(found.operands[0].reg == names.ARM_REG_SP)
+
+
+def _moves_up(found: Any, memory: Any) -> bool:
+    """True if what is written back is above the base."""
+    if found.post_index and found.operands[-1].type == names.ARM_OP_IMM:
+        return bool(found.operands[-1].imm >= 0 and not found.operands[-1].subtracted)
+    return bool(memory.disp >= 0)
+
+
+_CORE: Mapping[int, int] = {
+    **{names.ARM_REG_R0 + number: number for number in range(13)},
+    names.ARM_REG_SP: SP,
+    names.ARM_REG_LR: LR,
+    names.ARM_REG_PC: PC,
+}
+_CLASSES: Mapping[Form, str] = {
+    Form.DATA: """
+        adc add addw adr and asr bfc bfi bic clz cmn cmp eor lsl lsr mov movs movt movw mvn neg orn orr pkhbt pkhtb
+        rbit rev rev16 revsh ror rrx rsb sbc sbfx sel ssat ssat16 sub subs subw sxtab sxtab16 sxtah sxtb sxtb16 sxth
+        teq tst ubfx usat usat16 uxtab uxtab16 uxtah uxtb uxtb16 uxth tt tta ttat ttt qadd qadd16 qadd8 qasx qdadd
+        qdsub qsax qsub qsub16 qsub8 sadd16 sadd8 sasx shadd16 shadd8 shasx shsax shsub16 shsub8 ssax ssub16 ssub8
+        uadd16 uadd8 uasx uhadd16 uhadd8 uhasx uhsax uhsub16 uhsub8 uqadd16 uqadd8 uqasx uqsax uqsub16 uqsub8 usax
+        usub16 usub8""",
+    Form.MULTIPLY: "mul",
+    Form.MULTIPLY_ACCUMULATE: "mla mls",
+    Form.MULTIPLY_LONG: "smull umull",
+    Form.MULTIPLY_ACCUMULATE_LONG: "smlal umlal",
+    Form.MULTIPLY_DSP: """
+        smlabb smlabt smlad smladx smlalbb smlalbt smlald smlaldx smlaltb smlaltt smlatb smlatt smlawb smlawt smlsd
+        smlsdx smlsld smlsldx smmla smmlar smmls smmlsr smmul smmulr smuad smuadx smulbb smulbt smultb smultt smulwb
+        smulwt smusd smusdx umaal usad8 usada8""",
+    Form.DIVIDE: "sdiv udiv",
+    Form.LOAD: "ldr ldrb ldrh ldrsb ldrsh ldrt ldrbt ldrht ldrsbt ldrsht ldrex ldrexb ldrexh lda ldab ldah ldaex ldaexb ldaexh",
+    Form.STORE: "str strb strh strt strbt strht strex strexb strexh stl stlb stlh stlex stlexb stlexh",
+    Form.LOAD_MULTIPLE: "ldm ldmdb pop",
+    Form.STORE_MULTIPLE: "stm stmdb push",
+    Form.LOAD_DUAL: "ldrd",
+    Form.STORE_DUAL: "strd",
+    Form.TABLE_BRANCH: "tbb tbh",
+    Form.BRANCH: "b",
+    Form.BRANCH_LINK: "bl",
+    Form.BRANCH_REGISTER: "bx blx bxns blxns",
+    Form.COMPARE_BRANCH: "cbz cbnz",
+    Form.HINT: "nop yield sev pld pldw pli",
+    Form.BARRIER: "dmb dsb isb clrex",
+    Form.STATUS: "mrs msr cps",
+    Form.FLOAT: """
+        vabs vadd vcmp vcmpe vcvt vcvta vcvtb vcvtm vcvtn vcvtp vcvtr vcvtt vmaxnm vminnm vmov vmrs vmsr vmul vneg
+        vnmul vrinta vrintm vrintn vrintp vrintr vrintx vrintz vseleq vselge vselgt vselvs vsub fconsts fconstd fmstat""",
+    Form.FLOAT_MULTIPLY_ACCUMULATE: "vmla vmls vnmla vnmls vfma vfms vfnma vfnms",
+    Form.FLOAT_DIVIDE: "vdiv vsqrt",
+    Form.FLOAT_LOAD: "vldr",
+    Form.FLOAT_STORE: "vstr",
+    Form.FLOAT_LOAD_MULTIPLE: "vldmia vldmdb vpop",
+    Form.FLOAT_STORE_MULTIPLE: "vstmia vstmdb vpush",
+}
+"""Capstone's names of the instructions of each class."""
+_FORMS: Mapping[str, Form] = {name: form for form, listed in _CLASSES.items() for name in listed.split()}
+_ACCESSED: Mapping[int, str] = {
+    1: "ldrb ldrsb ldrbt ldrsbt ldrexb ldab ldaexb strb strbt strexb stlb stlexb tbb",
+    2: "ldrh ldrsh ldrht ldrsht ldrexh ldah ldaexh strh strht strexh stlh stlexh tbh",
+    4: "ldr ldrt ldrex lda ldaex str strt strex stl stlex vldr vstr",
+    8: "ldrd strd",
+}
+"""The instructions by the bytes that they access."""
+_BYTES: Mapping[str, int] = {name: size for size, listed in _ACCESSED.items() for name in listed.split()}
+_BRANCHES = frozenset({Form.BRANCH, Form.BRANCH_LINK, Form.BRANCH_REGISTER, Form.COMPARE_BRANCH})
+_DATA = frozenset({Form.DATA})
+_OF_FLOATS = frozenset(form for form in Form if form.name.startswith("FLOAT"))
+_ACCESSES = {
+    **dict.fromkeys(
+        (Form.LOAD, Form.STORE, Form.LOAD_DUAL, Form.STORE_DUAL, Form.TABLE_BRANCH, Form.FLOAT_LOAD, Form.FLOAT_STORE),
+        _single,
+    ),
+    **dict.fromkeys(
+        (Form.LOAD_MULTIPLE, Form.STORE_MULTIPLE, Form.FLOAT_LOAD_MULTIPLE, Form.FLOAT_STORE_MULTIPLE), _multiple
+    ),
+}
+_WIDE, _IF_THEN = 0xE800, 0xBF
+"""The least first halfword of a wide instruction, and the upper byte of IT."""
