@@ -90,7 +90,6 @@ def test_scan_c_finds_both_forms_over_lines_and_comments() -> None:
         "DECLARE_EVENTS(No)",
         "DECLARE_EVENT()",
         'DECLARE_EVENT("no " "identifier")',
-        "/* never closed DECLARE_EVENT(No)",
     ],
 )
 def test_scan_c_passes_over_what_is_no_declaration(text: str) -> None:

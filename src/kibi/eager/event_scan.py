@@ -2,10 +2,10 @@
 
 What counts as a declaration:
 
-- C and C++: `DECLARE_EVENT(Name)` and `DECLARE_ERROR(Name)`, which are uTensor's (`src/uTensor/core/errorHandler.hpp`), and
-  Kibi's `KIBI_EVENT(Name)` and `KIBI_ERROR(Name)`. C99 cannot hash a name, so Kibi's may state the id after the name, as in
-  `KIBI_EVENT(Name, 0x1234u)`, which is checked. Not in comments, string literals, preprocessor directives (so that a macro's
-  own definition is none) or after `#if 0`.
+- C and C++, which Tree-sitter parses: `DECLARE_EVENT(Name)` and `DECLARE_ERROR(Name)`, which are uTensor's
+  (`src/uTensor/core/errorHandler.hpp`), and Kibi's `KIBI_EVENT(Name)` and `KIBI_ERROR(Name)`. C99 cannot hash a name, so Kibi's may
+  state the id after the name, as in `KIBI_EVENT(Name, 0x1234u)`, which is checked. Not in comments, string literals, preprocessor
+  directives (so that a macro's own definition is none) or after `#if 0`.
 - Python: calls of `declare_event("Name")` and `declare_error("Name")`, also by the name that they were imported as. A name
   that is computed cannot be known and is passed over.
 """
@@ -15,7 +15,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+import tree_sitter
+import tree_sitter_cpp
 
 from kibi.eager.events import EventType, Severity
 from kibi.errors import InputError
@@ -24,6 +28,7 @@ from kibi.files import read_file
 _MOST_DIGITS = 20
 """The limit of digits in a number that may be an id; an id of 32 bits has ten at most."""
 C_SUFFIXES = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".ipp", ".inl", ".ino", ".tpp")
+_C_FORMS = ("DECLARE_EVENT", "DECLARE_ERROR", "KIBI_EVENT", "KIBI_ERROR")
 PYTHON_SUFFIXES = (".py", ".pyi")
 _MOST_SOURCE_BYTES = 16 << 20
 
@@ -35,23 +40,13 @@ _SEVERITIES = {
     "declare_event": Severity.EVENT,
     "declare_error": Severity.ERROR,
 }
-_SPLICE = re.compile(r"\\[ \t]*\r?\n")
-_NO_CODE = re.compile(
-    r"""
-    //(?:\x00\n|[^\n])* | /\*.*?(?:\*/|\Z)                                # comments
-    | \b(?:u8|[uUL])?R"(?P<tag>[^()\\\s]{0,16})\(.*?(?:\)(?P=tag)"|\Z)     # raw strings of C++
-    | "(?:\x00\n|\\.|[^"\\\n])*(?:"|$)                                   # strings
-    | (?P<number>(?<![\w.])\.?\d[\w.]*(?:'[\w.]+)+)                       # numbers: the mark in 1'000 opens nothing
-    | '(?:\x00\n|\\.|[^'\\\n])*(?:'|$)                                   # characters
-    """,
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
-"""The text that is blanked, except numbers. A NUL marks the continuation of a line."""
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?P<word>\w*)(?P<rest>[^\n]*)$", re.MULTILINE)
-_C_DECLARATION = re.compile(
-    r"\b(?P<form>DECLARE_EVENT|DECLARE_ERROR|KIBI_EVENT|KIBI_ERROR)\s*\(\s*(?P<name>[A-Za-z_]\w*)\s*"
-    r"(?:,\s*(?P<id>0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*\s*)?\)"
-)
+_STATED_ID = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NO_CODE = frozenset((
+    "comment", "string_literal", "raw_string_literal", "char_literal", "system_lib_string", "preproc_def", "preproc_function_def",
+    "preproc_include", "preproc_call",
+))  # fmt: skip
+"""The kinds of syntax in which nothing is declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +156,46 @@ def scan_c(text: str, path: str) -> tuple[Declaration, ...]:
         text: the source.
         path: the path that the declarations state.
     """
-    code = _without_directives(_NO_CODE.sub(_blank, _SPLICE.sub("\x00\n", text.replace("\x00", " "))))
+    if not any(form in text for form in _C_FORMS):  # most files: they need not be parsed
+        return ()
+    tokens = list(_tokens(text.encode(errors="replace")))
     found = []
-    for match in _C_DECLARATION.finditer(code.replace("\x00", " ")):
-        stated = None if match["id"] is None else _number(match["id"])
-        line = code.count("\n", 0, match.start()) + 1
-        found.append(Declaration(EventType(match["name"], _SEVERITIES[match["form"]]), path, line, stated))
+    for place, (form, line) in enumerate(tokens):
+        given = [token for token, _ in tokens[place + 1 : place + 6]] if form in _C_FORMS else []
+        if given[:1] != ["("] or not _NAME.fullmatch(given[1] if given[1:] else ""):
+            continue
+        stated = _STATED_ID.fullmatch(given[3]) if given[2:3] + given[4:] == [",", ")"] else None
+        if given[2:3] == [")"] or stated:
+            number = _number(stated[1]) if stated else None
+            found.append(Declaration(EventType(given[1], _SEVERITIES[form]), path, line, number))
     return tuple(found)
+
+
+def _tokens(source: bytes) -> Iterator[tuple[str, int]]:
+    """The tokens of code, each with its line, in order: without comments, texts, directives, and what `#if 0` leaves out."""
+    waiting = [_parser().parse(source).root_node]
+    while waiting:
+        node = waiting.pop()
+        if node.type in _NO_CODE:
+            continue
+        if node.child_count:
+            waiting += reversed(_alternatives(node) if node.type.startswith("preproc_") else node.children)
+        elif node.text:
+            yield node.text.decode(errors="replace"), node.start_point.row + 1
+
+
+@cache
+def _parser() -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
+
+
+def _alternatives(node: tree_sitter.Node) -> list[tree_sitter.Node]:
+    """What a conditional directive holds: of `#if 0` only what comes after its `#else`."""
+    condition, after = node.child_by_field_name("condition"), node.child_by_field_name("alternative")
+    if node.type in ("preproc_if", "preproc_elif") and condition is not None and condition.text == b"0":
+        return [] if after is None else [after]
+    heads = [condition, node.child_by_field_name("name")]
+    return [each for each in node.children if each not in heads]
 
 
 def _number(text: str) -> int:
@@ -233,40 +261,3 @@ def _files(path: Path) -> Sequence[Path]:
     if path.suffix.lower() not in suffixes:
         raise InputError(f"{path}: neither C, C++ nor Python by its name. Sources end in {' '.join(suffixes)}.")
     return [path]
-
-
-def _blank(match: re.Match[str]) -> str:
-    """Replaces text that is no code by blanks, so that lines keep their numbers."""
-    return match[0] if match["number"] else re.sub(r"[^\n\x00]", " ", match[0])
-
-
-def _without_directives(code: str) -> str:
-    """Replaces preprocessor directives, and everything after `#if 0`, by blanks.
-
-    A line that is continued (a NUL stands before its end) belongs to its directive.
-    """
-    lines = code.split("\n")
-    kept: list[str] = []
-    depth, dead_depth, is_continued = 0, 0, False
-    for line in lines:
-        match = None if is_continued else _DIRECTIVE.match(line)
-        if match is not None:
-            depth, dead_depth = _nested(match["word"], match["rest"].strip(), depth, dead_depth)
-        is_directive = match is not None or is_continued
-        is_continued = is_directive and line.endswith("\x00")
-        kept.append("" if is_directive or dead_depth else line)
-    return "\n".join(kept)
-
-
-def _nested(word: str, condition: str, depth: int, dead_depth: int) -> tuple[int, int]:
-    """The depth of conditions after a directive, and the depth at which an `#if 0` began, or 0."""
-    if word in ("if", "ifdef", "ifndef"):
-        depth += 1
-        if not dead_depth and word == "if" and condition.rstrip("\x00 ") == "0":
-            dead_depth = depth
-    elif word in ("else", "elif", "elifdef", "elifndef") and dead_depth == depth:
-        dead_depth = 0
-    elif word == "endif":
-        dead_depth = 0 if dead_depth == depth else dead_depth
-        depth = max(0, depth - 1)
-    return depth, dead_depth
