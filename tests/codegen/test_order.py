@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi.codegen import schedule
+from kibi.codegen import generate, schedule
 from kibi.codegen.schedule import Block, Form, Schedule, Takes, blocks, schedule_of
 from kibi.codegen.schedule_folding import Entry, Group
+from kibi.dtypes import DType
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
-from kibi.planner import Plan, Run
+from kibi.planner import Plan, Run, validate
 from kibi.planner.regions.file import Region
 from kibi.runtime import seeded_inputs
+from kibi.targets import target
 from tests.engines.networks import pooled_network, residual_network
 from tests.planner.networks import by_row
 from tests.support.amount import sample
@@ -120,6 +123,21 @@ def test_cascade_is_code_and_long_order_without_a_pattern_is_a_table() -> None:
     nodes = np.random.default_rng(3).permutation([n for n, view in enumerate(model.views) for _ in range(view.steps)])
     runs = tuple(Run(node, nodes[:at].tolist().count(node), 1) for at, node in enumerate(nodes.tolist()))
     assert _schedule(model, runs).form is Form.RUNS
+
+
+def test_table_of_many_functions_has_room_for_their_number() -> None:
+    """Also where no line repeats others: the driver compares `from` with the number of functions, which compilers warn of."""
+    builder = ModelBuilder()
+    last = builder.input((1, 4), DType.S8, 0.05, 0)
+    for _ in range(300):
+        made = builder.tensor((1, 4), DType.S8, 0.05, 0)
+        builder.operator("ABS", [last], [made])
+        last = made
+    model = parse_tflite(builder.finish([last]), "chain.tflite")
+    library = generate([validate(model, kibi.plan(model, granularity="tensor"))], target("cortex-m4"))
+    source = library.files["chain.c"]
+    assert "enum { REPEAT = 300 };" in source
+    assert "    uint16_t from;" in source
 
 
 def test_inference_that_pauses_keeps_its_place_in_a_table() -> None:

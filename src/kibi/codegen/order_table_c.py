@@ -282,8 +282,11 @@ _ABOUT_LINES = (
 def _in_lines(b: EmitContext) -> CCode:
     """Returns the order as lines for neighbouring functions and repetitions."""
     entries, steps = b.schedule.lines, [view.steps for view in b.graph.views]
+    named = list(zip(_FIELDS, columns(entries), strict=True))
     # The widest fields first, so that there is no padding between them; equally wide ones stay in reading order.
-    typed = sorted(zip(_FIELDS, columns(entries), strict=True), key=lambda field: -integer_bits(field[1]))
+    # `from` can hold REPEAT also where no line repeats: the drivers compare it.
+    held = {name: (*column, len(steps)) if name == "from" else column for name, column in named}
+    typed = sorted(named, key=lambda field: -integer_bits(held[field[0]]))
     rows = zip(*(column for _, column in typed), strict=True)
     names = [name for name, _ in typed]
     return code(
@@ -306,7 +309,7 @@ $driver""",
         functions=len(steps),
         steps=filled(steps),
         about_lines=comment(_ABOUT_LINES),
-        fields=lines(code("    $kind $name;\n", kind=integer_type(column), name=word(name)) for name, column in typed),
+        fields=lines(code("    $kind $name;\n", kind=integer_type(held[name]), name=word(name)) for name in names),
         count=len(entries),
         table=lines(_row(b, line, names, row) for line, row in zip(entries, rows, strict=True)),
         driver=_driver(b, len(entries)),
