@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kibi.evaluations import evaluate
     from kibi.interpreters import Interpreter
     from kibi.ir import Graph
+    from kibi.model_reports import report
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
     from kibi.quantizations import quantize
@@ -61,6 +62,7 @@ __all__ = [
     "plan",
     "quantize",
     "read_package",
+    "report",
     "run",
     "sign",
     "sign_update",
@@ -79,6 +81,7 @@ _LATE = {
     "compile_eager": "kibi.eager_files",
     "evaluate": "kibi.evaluations",
     "quantize": "kibi.quantizations",
+    "report": "kibi.model_reports",
     "Plan": "kibi.planner.plan",
     **dict.fromkeys(("convert", "from_torch"), "kibi.conversion"),
     "sweep": "kibi.sweeps.call",

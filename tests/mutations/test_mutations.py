@@ -19,6 +19,7 @@ _AREAS = frozenset(
         "importer",
         "onnx",
         "selection",
+        "pages",
         "passes",
         "quant",
         "operators",

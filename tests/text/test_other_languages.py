@@ -45,6 +45,22 @@ def test_markup_keeps_text_text(text: str) -> None:
     assert len(found) == 0
 
 
+@pytest.mark.parametrize("text", [*NAMES, "</script >", "<!--<script>", "&lt;"], ids=ascii)
+def test_json_in_an_element_never_ends_it(text: str) -> None:
+    """It reads back as what it was, without a character that means anything in HTML."""
+    made = markup.embedded_json({text: [text]}).text
+    assert made.isascii()
+    assert not set("<>&\x7f\n") & set(made)
+    assert json.loads(made) == json.loads(json_text({text: [text]}).text)
+
+
+def test_script_that_would_end_its_element_is_refused() -> None:
+    """A bug of our own."""
+    assert markup.own_code("a < b").text == "a < b"
+    with pytest.raises(InternalError, match="would end their element"):
+        markup.own_code("'</script>'")
+
+
 @pytest.mark.parametrize("text", NAMES, ids=ascii)
 def test_terminal_shows_visible_characters_alone(text: str) -> None:
     """No control of any kind, no half of a pair, no separator; a line stays a line."""

@@ -20,7 +20,7 @@ class JsonText:
     text: str
 
 
-def json_text(value: Any, indent: int | None = 1) -> JsonText:
+def json_text(value: Any, indent: int | None = 1, *, is_compact: bool = False) -> JsonText:
     """A value as JSON with a line end.
 
     Halves of surrogate pairs, which many readers refuse, become U+FFFD, and numbers that JSON does not have become null. No
@@ -29,8 +29,10 @@ def json_text(value: Any, indent: int | None = 1) -> JsonText:
     Args:
         value: of mappings, sequences, texts, numbers, true, false and None.
         indent: blanks for each level; None: all in one line.
+        is_compact: True to leave out the blanks after commas and colons.
     """
-    text = json.dumps(_plain(value), indent=indent, allow_nan=False)
+    separators = (",", ":") if is_compact else None
+    text = json.dumps(_plain(value), indent=indent, separators=separators, allow_nan=False)
     return JsonText(text.replace("\x7f", "\\u007f") + "\n")  # a control character that JSON lets through
 
 

@@ -1,0 +1,140 @@
+"""The function of `import kibi` that makes a report of a model: one file that works without a network."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kibi.errors import InputError, bounded
+from kibi.ir import Graph
+from kibi.targets import Target
+from kibi.targets import target as target_named
+
+if TYPE_CHECKING:
+    from kibi.passes import Simplified
+    from kibi.planner.plan import Plan
+    from kibi.reports.evaluation import Evaluation
+    from kibi.reports.pareto import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report of a model.
+
+    Attributes:
+        record: all that the page shows, as plain data for JSON; `docs/report.md` describes it.
+        page: the page, HTML in UTF-8.
+    """
+
+    record: Mapping[str, Any]
+    page: bytes
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page to a file.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        from kibi.files import check_path, write_file  # noqa: PLC0415 - `import kibi` starts nothing heavy, here and below
+
+        write_file(check_path(path, "the path of the report"), self.page)
+
+    def __repr__(self) -> str:
+        model, target = self.record["model"]["name"], self.record["target"]["name"]
+        return f"<Report of {model} on {target}: {len(self.page):,} bytes>"
+
+
+@bounded
+def report(
+    model: "Graph | Simplified",
+    plan: "Plan | None" = None,
+    *,
+    old: "Graph | Simplified | None" = None,
+    old_plan: "Plan | None" = None,
+    target: str | Target | None = None,
+    ram: int | None = None,
+    flash: int | None = None,
+    labels: Sequence[str] = (),
+    choices: "Sequence[Choice]" = (),
+    left_out: Sequence[str] = (),
+    evaluation: "Evaluation | None" = None,
+    compiler: str = "zig",
+    level: str = "s",
+    seed: int = 0,
+    oracle: bool = True,
+) -> Report:
+    """Measures a model, and makes a report of it: the answer, the plan as a live picture, costs, and the model itself in the page.
+
+    Args:
+        model: the graph; or what `kibi.passes.simplify` made of one, whose changes the report then shows. A graph without a plan is
+            simplified first.
+        plan: its plan; None: the default plan.
+        old: an older model or version that it is compared with; None: no comparison.
+        old_plan: the plan of the older one; None: its default plan.
+        target: the processor, which is emulated; None: the plan's, or Cortex-M4 without a plan.
+        ram: bytes of RAM that the device has for the model; None: not known.
+        flash: bytes of flash that it has; None: not known.
+        labels: the names of the classes in order, for the model that runs in the page.
+        choices: other ways to plan the model, measured, to be shown beside it.
+        left_out: ways that were not possible, with their reasons.
+        evaluation: what `kibi.evaluate` found on a data set, whose accuracy the report then states; None: nothing.
+        compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`); the page's own code is always made by zig.
+        level: of the compiler: `0`, `1`, `2`, `3` or `s`.
+        seed: the seed of the random input that is measured, and of the golden input of the page.
+        oracle: True to compare with TFLM's build where it is installed; see `kibi.measure`.
+
+    Returns:
+        The report, which `write` writes to a file.
+
+    Raises:
+        InputError: a limit is negative, or there is a plan of an older model that is not there.
+        TargetError: no such target, or nothing emulates it.
+        PlanError: a plan does not fit its model.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the core stopped.
+        MismatchError: the device's outputs differ from Python's or TFLM's.
+    """
+    from kibi.pages.answer import Limits  # noqa: PLC0415
+    from kibi.pages.html import report_page  # noqa: PLC0415
+    from kibi.pages.machine import machine_record  # noqa: PLC0415
+    from kibi.pages.measured import measured_model  # noqa: PLC0415
+    from kibi.pages.record import report_record  # noqa: PLC0415
+
+    _check_limits(ram, flash)
+    if old is None and old_plan is not None:
+        raise InputError("a plan of an older model was given without that model. Give `old`, too.")
+    wanted = target or (plan.target if plan is not None else "cortex-m4")
+    processor = target_named(wanted) if isinstance(wanted, str) else wanted
+    settings = {"compiler": compiler, "level": level, "seed": seed, "oracle": oracle}
+    parts = _with_plan(model, plan, processor)
+    measured = measured_model(*parts, processor, **settings)  # type: ignore[arg-type]  # a dictionary of mixed types
+    former = None
+    if old is not None:
+        former = measured_model(*_with_plan(old, old_plan, processor), processor, **settings)  # type: ignore[arg-type]  # as above
+    limits = Limits(ram, flash)
+    record = report_record(
+        measured, old=former, limits=limits, choices=choices, left_out=left_out, evaluation=evaluation
+    )
+    return Report(record, report_page(record, machine_record(measured, labels, seed=seed)))
+
+
+def _check_limits(ram: int | None, flash: int | None) -> None:
+    """Raises an error where a limit is no number of bytes.
+
+    Raises:
+        InputError: one is negative.
+    """
+    for name, value in (("ram", ram), ("flash", flash)):
+        if value is not None and value < 0:
+            raise InputError(f"{name} is {value}, which is no number of bytes. Give 0 or more, or leave it out.")
+
+
+def _with_plan(model: "Graph | Simplified", plan: "Plan | None", processor: Target) -> "tuple[Simplified, Plan]":
+    """The model after the passes, and its plan; a plan that is given is for the graph as it was given."""
+    from kibi.passes import Simplified, simplify  # noqa: PLC0415
+    from kibi.planner import Granularity  # noqa: PLC0415
+    from kibi.planner import plan as make  # noqa: PLC0415
+
+    if isinstance(model, Graph):
+        model = simplify(model) if plan is None else Simplified(model, ())
+    return model, plan or make(model.graph, processor, granularity=Granularity.ROW)

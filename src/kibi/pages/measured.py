@@ -1,0 +1,95 @@
+"""One model, planned, compiled, measured: what a report is made of."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kibi.codegen import Library, generate, write
+from kibi.engines.engine import entry_points, written_sources
+from kibi.engines.storage import storage_sources
+from kibi.errors import MismatchError
+from kibi.files import temporary_folder
+from kibi.passes import Simplified
+from kibi.planner import Plan, PlannedModel, validate
+from kibi.reports.measurement import Measurement, measure
+from kibi.targets import Target
+from kibi.toolchain import Image, build_image
+from kibi.toolchain.compilers import find_compiler
+
+
+@dataclass(frozen=True)
+class MeasuredModel:
+    """A model with all that one report says of it.
+
+    Attributes:
+        simplified: the model after the lossless passes, and what these did.
+        planned: the same model with its plan.
+        target: the processor.
+        library: the C code that was measured; its folder is gone.
+        image: the linked program.
+        measurement: the costs of one inference.
+        compiler: name and version of the compiler.
+        level: the compiler's level.
+    """
+
+    simplified: Simplified
+    planned: PlannedModel
+    target: Target
+    library: Library
+    image: Image
+    measurement: Measurement
+    compiler: str
+    level: str
+
+
+def measured_model(
+    simplified: Simplified,
+    plan: Plan,
+    target: Target,
+    *,
+    compiler: str = "zig",
+    level: str = "s",
+    seed: int = 0,
+    oracle: bool = True,
+) -> MeasuredModel:
+    """Compiles a planned model, and measures it on the emulated core.
+
+    Args:
+        simplified: the model after the lossless passes.
+        plan: its plan.
+        target: the processor, which is emulated.
+        compiler: `zig` or `gcc`.
+        level: `0`, `1`, `2`, `3` or `s`.
+        seed: the seed of the random input.
+        oracle: True to compare with TFLM where it is installed.
+
+    Raises:
+        PlanError: the plan does not fit the model.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the core stopped.
+        MismatchError: the device's outputs differ from Python's, or TFLM's.
+    """
+    planned = validate(simplified.graph, plan)
+    with temporary_folder() as folder:
+        library = write(generate([planned], target), Path(folder))
+        found = measure(library, compiler=compiler, level=level, seed=seed, oracle=oracle)
+        image = _image(library, compiler, level)
+    if not found.bit_exact:
+        raise MismatchError(
+            f"{simplified.graph.source}: the device's bits differ. Run `kibi verify` to find the operator."
+        )
+    identity = find_compiler(compiler, target).identity
+    return MeasuredModel(simplified, planned, target, library, image, found, identity, level)
+
+
+def _image(library: Library, compiler: str, level: str) -> Image:
+    """The program that was measured, which the cache still has."""
+    sources, folder = written_sources(library)
+    with storage_sources(library) as further:
+        return build_image(
+            [*sources, *further],
+            library.target,
+            entries=entry_points(library.model),
+            compiler=compiler,
+            level=level,
+            includes=[folder],
+        )

@@ -1,0 +1,100 @@
+"""The record of a report: everything that its page shows, as plain data for JSON."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from kibi.codegen import Library
+from kibi.pages.answer import Limits, accuracy_words, advice, answer_record, peak_words
+from kibi.pages.changes import changes_record
+from kibi.pages.layers import kernels_record, nodes_record, tensors_record
+from kibi.pages.measured import MeasuredModel
+from kibi.pages.timeline import timeline_record
+from kibi.printable import printable
+from kibi.reports.evaluation import Evaluation
+from kibi.reports.inspection import passes_record
+from kibi.reports.pareto import Choice, pareto_record
+from kibi.version import __version__
+
+SCHEMA_VERSION = 1
+"""Goes up whenever a field of the record changes its meaning or goes away."""
+
+
+def report_record(
+    measured: MeasuredModel,
+    *,
+    old: MeasuredModel | None = None,
+    limits: Limits | None = None,
+    choices: Sequence[Choice] = (),
+    left_out: Sequence[str] = (),
+    evaluation: Evaluation | None = None,
+) -> dict[str, Any]:
+    """The record of one model; with `changes` where there is an older one to compare with.
+
+    Args:
+        measured: the model.
+        old: what it is compared with.
+        limits: what the device has.
+        choices: other ways to plan it, measured.
+        left_out: ways that were not possible, and why.
+        evaluation: its answers on a data set; None: nobody asked.
+    """
+    made = model_record(measured, limits or Limits())
+    graph, plan = measured.planned.graph, measured.planned.plan
+    model, target = made["model"]["name"], measured.target.name
+    return {
+        "schema": "kibi-report",
+        "schema_version": SCHEMA_VERSION,
+        "made_by": {"kibi": __version__, "compiler": measured.compiler, "level": measured.level},
+        "library_sha256": library_digest(measured.library),
+        "target": {
+            "name": target,
+            "description": measured.target.description,
+            "clock_hz": measured.target.clock_hz,
+        },
+        **made,
+        "peak": peak_words(graph, plan),
+        "accuracy": "" if evaluation is None else accuracy_words(evaluation),
+        "evaluation": None if evaluation is None else _printable(evaluation.to_dict()),
+        "advice": list(advice(measured, choices)),
+        "kernels": kernels_record(measured),
+        "plan": timeline_record(measured.planned),
+        "passes": _printable(passes_record(measured.simplified)),
+        "choices": {**pareto_record(model, target, choices), "left_out": [printable(each) for each in left_out]},
+        "changes": None if old is None else changes_record(model_record(old, Limits()), made),
+    }
+
+
+def library_digest(library: Library) -> str:
+    """SHA-256 over the names and contents of a library's files in the order of their names, each with a null character after it."""
+    total = hashlib.sha256()
+    for name, text in sorted(library.files.items()):
+        total.update(f"{name}\0{text}\0".encode())
+    return total.hexdigest()
+
+
+def model_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
+    """What two models are compared by: `model`, `answer`, `nodes` and `tensors`."""
+    graph = measured.simplified.graph
+    return {
+        "model": {
+            "name": printable(graph.name),
+            "source": printable(graph.source),
+            "sha256": graph.digest,
+            "operators": len(graph.nodes),
+            "inputs": list(graph.inputs),
+            "outputs": list(graph.outputs),
+        },
+        "answer": answer_record(measured, limits),
+        "nodes": nodes_record(measured),
+        "tensors": tensors_record(measured.planned),
+    }
+
+
+def _printable(value: Any) -> Any:
+    """Plain data whose texts can be shown."""
+    if isinstance(value, dict):
+        return {key: _printable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable(each) for each in value]
+    return printable(value) if isinstance(value, str) else value

@@ -1,0 +1,1 @@
+"""Tests of reports: the record, the page, and the page in a browser."""
