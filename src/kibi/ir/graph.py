@@ -14,6 +14,7 @@ from kibi.errors import InternalError
 from kibi.ir.operator import KernelCall, Made, Operator, Rows
 from kibi.ir.rows import RowAccess
 from kibi.ir.tensor import Tensor
+from kibi.text.notebook import rows_table, titled
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,18 @@ class Graph:
     signatures: tuple[Signature, ...] = field(default=(), compare=False)
     signature: Signature | None = field(default=None, compare=False)
     digest: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name}: {len(self.nodes):,} operators, {len(self.tensors):,} tensors>"
+
+    def _repr_html_(self) -> str:
+        """The operators with shapes and types, for notebooks."""
+        rows = [
+            (view.node.source, view.op.name, view.output.name, str(view.output.type), view.op.macs(view))
+            for view in self.views
+        ]
+        what = f"{len(self.nodes):,} operators, {self.macs:,} MACs, {self.weights_bytes:,} bytes of weights"
+        return titled(f"{self.name}: {what}", rows_table(("number", "operator", "output", "form", "MACs"), rows))
 
     @cached_property
     def views(self) -> tuple["NodeView", ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from kibi.errors import PlanError
 from kibi.files import read_text
 from kibi.ir import Graph
+from kibi.planner.plan_html import plan_html
 from kibi.planner.regions.names import names_problem
 from kibi.planner.saved_records import RecordError, load_json, read_record
 from kibi.selection import Goal
@@ -205,6 +206,14 @@ class Plan:
     joined: tuple[int, ...] = ()
     limited: str = ""
     solve_seconds: float = field(default=0.0, compare=False)
+
+    def __repr__(self) -> str:
+        proof = "proven" if self.proven_optimal else f"at least {self.lower_bound_bytes:,}"
+        return f"<Plan of {self.model} on {self.target}: arena {self.arena_bytes:,} bytes ({proof})>"
+
+    def _repr_html_(self) -> str:
+        """The facts and a picture, for notebooks."""
+        return plan_html(self)
 
     @cached_property
     def steps(self) -> tuple[tuple[int, int], ...]:

@@ -21,6 +21,7 @@ from kibi.reports.fetches import fetches_of
 from kibi.reports.slices import LongestStep, longest_step
 from kibi.runtime import Interpreter, seeded_inputs
 from kibi.targets import Target
+from kibi.text.notebook import facts_table, rows_table, titled
 from kibi.toolchain import Image
 
 _MOST_RUNS = 64
@@ -96,6 +97,27 @@ class Measurement:
     longest_step: LongestStep | None = None
     checkpoints: CheckpointCost | None = None
     fetches: Fetches | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Measurement of {self.model} on {self.target}: RAM {self.ram_bytes:,}, flash {self.flash_bytes:,} bytes, "
+            f"{self.instructions:,} instructions>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The totals and the costs of each operator, for notebooks."""
+        parts = f"arena {self.arena_bytes:,} + state {self.state_bytes:,} + stack {self.stack_bytes:,}"
+        totals = facts_table(
+            [
+                ("RAM", f"{self.ram_bytes:,} bytes: {parts}"),
+                ("flash", f"{self.flash_bytes:,} bytes: code {self.code_bytes:,} + weights {self.weights_bytes:,}"),
+                ("instructions", f"{self.instructions:,} for {self.macs:,} MACs"),
+                ("same bits", "yes" if self.bit_exact else "no"),
+            ]
+        )
+        rows = [(cost.op, cost.name, cost.macs, cost.instructions, cost.scratch_bytes) for cost in self.ops]
+        costs = rows_table(("operator", "output", "MACs", "instructions", "scratch"), rows)
+        return titled(f"{self.model} on {self.target}", totals, costs)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the facts as plain data, for JSON."""
