@@ -24,6 +24,7 @@ GIVEN = {
     "inspect": [MODEL], "plan": [MODEL], "place": [MODEL], "run": [MODEL, "--input", PICTURE],
     "core": [MODEL, "--output", "never-written"], "eager": ["--output", "never-written"],
     "compile": [MODEL, "--output", "never-written"], "measure": [MODEL], "verify": [MODEL], "pareto": [MODEL],
+    "report": [MODEL, "--output", "never-written"], "view": [MODEL],
     "quantize": [MODEL, "--data", "never-read", "--output", "never-written"],
     "sweep": [MODEL], "check": [MODEL],
     "evaluate": [MODEL, "--data", "never-read"], "events": [MODEL], "demo": [], "keygen": ["--output", "never-written"],

@@ -31,6 +31,7 @@ _FURTHER = (
     "offline-plans",
     "quantize",
     "regions",
+    "report",
     "slow-memory",
     "sweep",
 )

@@ -35,6 +35,7 @@ from kibi.cli.pareto import pareto
 from kibi.cli.place import place
 from kibi.cli.plan import plan
 from kibi.cli.quantize import quantize
+from kibi.cli.report import report, view
 from kibi.cli.run import run_model
 from kibi.cli.sign import sign, update
 from kibi.cli.sweep import sweep
@@ -92,6 +93,8 @@ app.command("measure", epilog="Example: kibi measure model.tflite --target corte
 app.command("verify", epilog="Example: kibi verify model.tflite --runs 10")(verify)
 app.command("pareto", epilog="Example: kibi pareto model.tflite --svg pareto.svg")(pareto)
 app.command("check", epilog="Example: kibi check --junit kibi.xml")(check)
+app.command("report", epilog="Example: kibi report model.tflite -o report.html")(report)
+app.command("view", epilog="Example: kibi view model.tflite")(view)
 app.command("sweep", epilog="Example: kibi sweep search.toml -o search.parquet --svg search.svg")(sweep)
 app.command("quantize", epilog="Example: kibi quantize model.tflite --data samples.npz -o model_int8.tflite")(quantize)
 app.command("evaluate", epilog="Example: kibi evaluate model.tflite --data samples.npz")(evaluate)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from kibi.targets import Target
 
 _LEVELS = "s"
+_LIMITS = 4
+"""Limits of the arena that are tried between the smallest and the largest one."""
 _KNOWN_LEVELS = "0123s"
 
 
@@ -62,14 +64,7 @@ def pareto(
     processor, tool = emulated_target(chosen_processor(target, board).target.name), compiler_named(compiler)
     _check_levels(levels)
     graph = load_simplified(model, without_pass, signature=signature)
-    choices: list[Choice] = []
-    left_out: list[str] = []
-    for variant, options in MEASURED.items():
-        with working(f"measuring {variant}"):
-            try:
-                choices += _measured(graph, processor, variant, options, tool, levels, seed)
-            except PlanError as error:
-                left_out.append(f"{variant}: {error}")
+    choices, left_out = measured_choices(graph, processor, tool, levels, seed)
     if not choices:
         raise PlanError(f"{graph.source} cannot be planned in any way. {left_out[0]}")
     if svg is not None:
@@ -82,6 +77,47 @@ def pareto(
     _show(graph, processor, choices, left_out)
     if svg is not None:
         say(output(), f"\nIt is drawn in {svg}.")
+
+
+def measured_choices(
+    graph: "Graph", target: "Target", compiler: str, levels: str, seed: int
+) -> "tuple[list[Choice], list[str]]":
+    """Each way of planning at each level, and the ways that are not possible, with their reasons.
+
+    Raises:
+        MismatchError: the device's bits differ.
+    """
+    choices: list[Choice] = []
+    left_out: list[str] = []
+    for variant, options in MEASURED.items():
+        with working(f"measuring {variant}"):
+            try:
+                choices += _measured(graph, target, variant, options, compiler, levels, seed)
+            except PlanError as error:
+                left_out.append(f"{variant}: {error}")
+    return choices, left_out
+
+
+def swept_choices(
+    graph: "Graph", target: "Target", compiler: str, seed: int, choices: "Sequence[Choice]"
+) -> "list[Choice]":
+    """The fastest plans within several limits of the arena, between the smallest and the largest arena of choices.
+
+    Raises:
+        MismatchError: the device's bits differ.
+    """
+    arenas = [choice.arena_bytes for choice in choices]
+    least, most = min(arenas, default=0), max(arenas, default=0)
+    found: list[Choice] = []
+    known = {choice.costs for choice in choices}
+    for number in range(1, _LIMITS + 1 if least else 0):
+        limit = round(least * (most / least) ** (number / (_LIMITS + 1)))
+        with working(f"measuring the fastest plan within {limit:,} bytes"):
+            variant = f"the fastest within {limit:,} bytes of arena"
+            for choice in _measured(graph, target, variant, PlanOptions(ram=limit), compiler, _LEVELS, seed):
+                found += [] if choice.costs in known else [choice]
+                known.add(choice.costs)
+    return found
 
 
 def _check_levels(levels: str) -> None:

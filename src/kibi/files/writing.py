@@ -91,6 +91,18 @@ def check_folder(directory: Path) -> None:
         raise OutputError(f"{directory}: is a file. Give the name of a folder, or remove the file.")
 
 
+def check_file(path: Path) -> None:
+    """Checks that a path can name a file in a folder that exists, before the work whose results it is for.
+
+    Raises:
+        OutputError: it names a folder, or its folder is not there.
+    """
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder. Give the name of a file.")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}. Make it, or give another path.")
+
+
 def write_folder(
     directory: Path,
     files: Mapping[FileName, FileText],
