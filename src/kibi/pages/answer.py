@@ -36,7 +36,8 @@ def answer_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
     """RAM, flash and time of one inference, and whether that fits: `fits` is null where no limit was given.
 
     `missing` lists, for each limit that is exceeded, its name and the bytes that are missing. `milliseconds` is an estimate at
-    `clock_hz`, null where no table of cycles is published for the core.
+    `clock_hz`, null where no table of cycles is published for the core. `tflm_arena_bytes` are those that TFLM's build on this
+    machine uses of its own arena, where it ran the model.
     """
     found, target = measured.measurement, measured.target
     given = (("RAM", found.ram_bytes, limits.ram_bytes), ("flash", found.flash_bytes, limits.flash_bytes))
@@ -59,6 +60,7 @@ def answer_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
         "milliseconds": cycles / target.clock_hz * 1000 if cycles is not None and target.clock_hz else None,
         "varies_with_inputs": found.varies_with_inputs,
         "same_bits": ["device", "Python", *(["TFLM"] if found.oracle else [])],
+        "tflm_arena_bytes": measured.tflm_arena_bytes,
         "oracle_failure": None if found.oracle_failure is None else printable(found.oracle_failure),
         "not_executed": [printable(each) for each in found.not_executed],
         "limits": {"ram_bytes": limits.ram_bytes, "flash_bytes": limits.flash_bytes},

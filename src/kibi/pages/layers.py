@@ -84,7 +84,7 @@ def tensor_facts(tensor: Tensor) -> dict[str, Any]:
     return {
         "name": printable(tensor.name).split(";")[0],
         "shape": list(tensor.type.shape),
-        "type": str(tensor.type.dtype),
+        "type": tensor.type.dtype.word,
         "rows": tensor.type.rows,
         "size_bytes": tensor.type.size_bytes,
     }

@@ -6,12 +6,15 @@ from pathlib import Path
 from kibi.codegen import Library, generate, write
 from kibi.engines.engine import entry_points, written_sources
 from kibi.engines.storage import storage_sources
-from kibi.errors import MismatchError
+from kibi.errors import MismatchError, OracleError
 from kibi.files import temporary_folder
+from kibi.frontends.model_file import read_model
+from kibi.ir import Graph
 from kibi.passes import Simplified
 from kibi.planner import Plan, PlannedModel, validate
 from kibi.reports.measurement import Measurement, measure
 from kibi.targets import Target
+from kibi.tflm.arena import arena_uses
 from kibi.toolchain import Image, build_image
 from kibi.toolchain.compilers import find_compiler
 
@@ -29,6 +32,7 @@ class MeasuredModel:
         measurement: the costs of one inference.
         compiler: name and version of the compiler.
         level: the compiler's level.
+        tflm_arena_bytes: the bytes of its arena that TFLM's build on this machine uses for the same file; None: not known.
     """
 
     simplified: Simplified
@@ -39,6 +43,7 @@ class MeasuredModel:
     measurement: Measurement
     compiler: str
     level: str
+    tflm_arena_bytes: int | None = None
 
 
 def measured_model(
@@ -78,7 +83,19 @@ def measured_model(
             f"{simplified.graph.source}: the device's bits differ. Run `kibi verify` to find the operator."
         )
     identity = find_compiler(compiler, target).identity
-    return MeasuredModel(simplified, planned, target, library, image, found, identity, level)
+    theirs = _tflm_arena(simplified.graph) if found.oracle else None
+    return MeasuredModel(simplified, planned, target, library, image, found, identity, level, theirs)
+
+
+def _tflm_arena(graph: Graph) -> int | None:
+    """The bytes of its arena that TFLM's build uses for a model's file; None if it does not say."""
+    if graph.path is None:
+        return None
+    try:
+        (use,) = arena_uses([read_model(graph.path)])
+    except OracleError:
+        return None
+    return None if use is None else use.used_bytes
 
 
 def _image(library: Library, compiler: str, level: str) -> Image:

@@ -52,7 +52,7 @@ def proof_words(plan: Plan) -> str:
         return "Nothing is stored in the arena."
     if plan.proven_optimal:
         return "Proven: no placement of these buffers, in this order of steps, needs less memory."
-    excess = (plan.arena_bytes - plan.lower_bound_bytes) / plan.arena_bytes
+    excess = plan.arena_bytes / max(plan.lower_bound_bytes, 1) - 1
     return (
         f"Within {_percent(excess)} of the least possible: in this order of steps, no placement needs less than "
         f"{plan.lower_bound_bytes:,} bytes."

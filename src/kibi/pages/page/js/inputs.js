@@ -44,7 +44,7 @@ function soundInput(end, give, failed) {
   const take = (samples) => {
     const window = Array.from(loudest(samples, end.elements));
     while (window.length < end.elements) window.push(0);
-    give(end.type === "f32" ? quantized(end, window) : stored(end, window.map((each) =>
+    give(end.type === "float32" ? quantized(end, window) : stored(end, window.map((each) =>
       Math.max(-32768, Math.min(32767, Math.round(each * 32768))))));
   };
   file.addEventListener("change", () => {

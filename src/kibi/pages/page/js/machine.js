@@ -5,8 +5,8 @@ import { sha256 } from "./sha256.js";
 const PAGE = 65536;
 const MORE_INPUT = 1;
 const VIEWS = {
-  s8: Int8Array, u8: Uint8Array, s16: Int16Array, s32: Int32Array, u32: Uint32Array,
-  s64: BigInt64Array, u64: BigUint64Array, f32: Float32Array, bool: Uint8Array,
+  int8: Int8Array, uint8: Uint8Array, int16: Int16Array, int32: Int32Array, uint32: Uint32Array,
+  int64: BigInt64Array, uint64: BigUint64Array, float32: Float32Array, bool: Uint8Array,
 };
 
 /** Bytes from base64. */

@@ -20,7 +20,7 @@ export function nodeLabel(number) {
   return node.source >= 0 ? `${node.source} ${node.op}` : `input ${-1 - node.source}`;
 }
 
-/** Shape and type: "1 × 28 × 28 × 8 s8". */
+/** Shape and type: "1 × 28 × 28 × 8 int8". */
 export function formOf(tensor) {
   return `${tensor.shape.join(" × ") || "scalar"} ${tensor.type}`;
 }

@@ -3,7 +3,7 @@
 /** True if an input takes samples of sound: one long axis of int16 or float32. */
 export function takesSamples(end) {
   const longest = Math.max(...end.shape, 0);
-  return ["s16", "f32"].includes(end.type) && longest >= 160 && longest === end.elements;
+  return ["int16", "float32"].includes(end.type) && longest >= 160 && longest === end.elements;
 }
 
 /** The samples of a sound file at a rate, one channel, from -1 to 1. */

@@ -2,7 +2,7 @@
 
 import { emptyFor } from "./machine.js";
 
-const LIMITS = { s8: [-128, 127], u8: [0, 255], s16: [-32768, 32767], s32: [-2147483648, 2147483647] };
+const LIMITS = { int8: [-128, 127], uint8: [0, 255], int16: [-32768, 32767], int32: [-2147483648, 2147483647] };
 
 /** Elements of an input from real values: divided by the scale in single precision, rounded half away from zero. */
 export function quantized(end, values) {
@@ -14,7 +14,7 @@ export function quantized(end, values) {
 }
 
 function toElement(end, value) {
-  if (end.type === "s64" || end.type === "u64") return BigInt(Math.round(value));
+  if (end.type === "int64" || end.type === "uint64") return BigInt(Math.round(value));
   if (!end.scale || !(end.type in LIMITS)) return value;
   const scaled = Math.fround(Math.fround(value) / Math.fround(end.scale));
   const rounded = Math.sign(scaled) * Math.floor(Math.abs(scaled) + 0.5) + end.zero_point;
