@@ -23,6 +23,7 @@ LAYERS = (
     ("planner",),
     ("eager",),
     ("runtime", "codegen"),
+    ("packages",),
     ("tflm", "arrays", "planfile"),
     ("eager_c", "update"),
     ("emulator",),

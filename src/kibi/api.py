@@ -275,8 +275,9 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     lease: bool = False,
     spare: bool = False,
     checkpoints: bool = False,
+    package: str | None = "cmake",
 ) -> "Library":
-    """Writes a C99 library.
+    """Writes a C99 library, in a package with an example that compares bits.
 
     Args:
         model: the graph, or several that share kernels and can share an arena.
@@ -292,6 +293,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         lease: true to add a word to the arena, by which calls notice that somebody else has used it during an inference.
         spare: true to add slices, and `…_spare`, which lends free bytes of the arena between two slices.
         checkpoints: true to add slices, and `…_checkpoint` and `…_resume`, which survive the loss of power.
+        package: the kind of package, such as `cmake` or `arduino`; `kibi.packages.kinds` lists them. None: the sources alone.
 
     Returns:
         The library, to be measured.
@@ -299,13 +301,15 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     Raises:
         TargetError: no such target.
         InputError: models of equal names, or of names that need one file, a name that would break the library, more or fewer
-            plans than models, no such goal or not that of the plans, no such weights or weights beside plans, or an empty path.
+            plans than models, no such goal or not that of the plans, no such weights or weights beside plans, no such package or
+            one that cannot hold this library, or an empty path.
         PlanError: a plan is not right for its model.
         OutputError: the directory cannot be written.
     """
     from kibi.codegen import Extras, generate, write  # noqa: PLC0415
     from kibi.errors import InputError  # noqa: PLC0415
     from kibi.files import check_path  # noqa: PLC0415
+    from kibi.packages import kind, packaged  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
     from kibi.planner.joint_file import validate_joint  # noqa: PLC0415
     from kibi.planner.plan import Plan  # noqa: PLC0415
@@ -313,6 +317,8 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     from kibi.selection import goal_named  # noqa: PLC0415
 
     folder = check_path(directory, "directory")
+    if package is not None:
+        kind(package)  # an unknown one is refused before the work
     models = [model] if isinstance(model, Graph) else list(model)
     joint = plan if isinstance(plan, JointPlan) else None
     planned = [] if joint is None else list(validate_joint(models, joint))
@@ -333,7 +339,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     planned = planned or [validate(graph, each) for graph, each in zip(models, plans, strict=True)]
     extras = Extras.of(slices=slices, lease=lease, spare=spare, checkpoints=checkpoints)
     library = generate(planned, processor, name=name, command=command, extras=extras, joint=joint)
-    return write(library, folder)
+    return write(library if package is None else packaged(library, package), folder)
 
 
 @renamed_keywords(optimize="goal")

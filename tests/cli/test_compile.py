@@ -23,7 +23,14 @@ def test_compile_writes_a_library_with_its_command_in_the_first_lines(kibi: Kibi
     assert (done.code, done.err) == (0, "")
     assert "start with glyphs.h" in done.out
     files = _contents(tmp_path / "lib")
-    assert {"glyphs.h", "glyphs.c", "glyphs_weights.c", "glyphs.json", "CMakeLists.txt", "example_main.c"} <= set(files)
+    assert {
+        "glyphs.h",
+        "glyphs.c",
+        "glyphs_weights.c",
+        "glyphs.json",
+        "CMakeLists.txt",
+        "examples/example_main.c",
+    } <= set(files)
     for name, text in files.items():
         assert str(tmp_path).encode() not in text
         if name.endswith((".c", ".h")):

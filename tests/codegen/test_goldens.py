@@ -9,16 +9,17 @@ import kibi
 import kibi.demo
 from kibi.codegen import Library, generate
 from kibi.ir import Graph
+from kibi.packages import packaged
 from kibi.planner import PlannedModel
 from tests.engines.networks import pooled_network
 
 _GOLDENS = Path(__file__).parent / "goldens"
-_NAMES = ("pooled.h", "pooled.c", "pooled_weights.h", "pooled_weights.c", "example_main.c", "CMakeLists.txt")
+_NAMES = ("pooled.h", "pooled.c", "pooled_weights.h", "pooled_weights.c", "examples/example_main.c", "CMakeLists.txt")
 
 
 def _library(model: Graph) -> Library:
     target = kibi.target("cortex-m0plus")
-    return generate([PlannedModel.of(model, kibi.plan(model, target))], target)
+    return packaged(generate([PlannedModel.of(model, kibi.plan(model, target))], target), "cmake")
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def test_arena_of_no_bytes_gives_no_warning(compiler: str, language: str, tmp_pa
     made = kibi.plan(model, "host", input="external", output="external")
     assert made.arena_bytes == 0
     library = kibi.compile(model, made, tmp_path, target="host")
-    names = (*library.sources, *(["example_main.c"] if language == "c99" else []))
+    names = (*library.sources, *(["examples/example_main.c"] if language == "c99" else []))
     sources = [tmp_path / name for name in names]
     includes, target = [tmp_path], library.target
     compile_objects(sources, target, compiler=compiler, language=language, includes=includes, flags=_FLAGS)
@@ -47,5 +47,5 @@ def test_region_of_no_bytes_gives_no_warning(compiler: str, tmp_path: Path) -> N
     made = kibi.plan(model, "host", regions=regions)
     assert 0 in [use.used_bytes for use in made.regions]
     library = kibi.compile(model, made, tmp_path, target="host")
-    sources = [tmp_path / name for name in (*library.sources, "example_main.c")]
+    sources = [tmp_path / name for name in (*library.sources, "examples/example_main.c")]
     compile_objects(sources, library.target, compiler=compiler, includes=[tmp_path], flags=_FLAGS)

@@ -107,4 +107,4 @@ def test_saved_plan_comes_back_the_same(small: Graph) -> None:
     regions = (Region("int", 1 << 9, 1.0), Region("main", 1 << 20, 2.0))
     plan = kibi.plan(small, regions=regions, granularity="tensor")
     assert asdict(Plan.from_json(plan.to_json())) == asdict(plan)
-    assert "region_main" in generate([PlannedModel.of(small, plan)], kibi.target("host")).files["example_main.c"]
+    assert "region_main" in generate([PlannedModel.of(small, plan)], kibi.target("host")).example.memory.text

@@ -19,6 +19,7 @@ from kibi.engines import DeviceEngine, HostEngine
 from kibi.errors import InputError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
+from kibi.packages.golden import golden_inputs
 from kibi.planfile.writer import plan_file
 from kibi.planner import Plan, PlannedModel
 from kibi.runtime import seeded_inputs
@@ -217,13 +218,12 @@ def test_example_reads_the_file(tmp_path: Path) -> None:
     """The program that comes with a library runs as it is, in the folder of the weights."""
     model = residual_network()
     library = kibi.compile(model, _plan(model, "host"), tmp_path)
-    sources = [*(tmp_path / name for name in library.sources), tmp_path / "example_main.c"]
+    sources = [*(tmp_path / name for name in library.sources), tmp_path / "examples" / "example_main.c"]
     program = build_program(sources, includes=[tmp_path])
     shutil.copy(program, tmp_path / "program")
     done = subprocess.run([tmp_path / "program"], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60)
-    zeros = [np.zeros_like(each) for each in seeded_inputs(model, 0)]
-    expected = kibi.run(model, kibi.plan(model), zeros)[0].reshape(-1)
-    assert [int(line) for line in done.stdout.split()] == expected.tolist()
+    expected = kibi.run(model, kibi.plan(model), golden_inputs(model))[0].reshape(-1)
+    assert done.stdout.splitlines() == [*map(str, expected.tolist()), "residual: same bits"]
     assert 'WEIGHTS_FILE="${CMAKE_CURRENT_SOURCE_DIR}/residual_weights.bin"' in library.files["CMakeLists.txt"]
 
 

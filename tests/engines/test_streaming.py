@@ -10,6 +10,7 @@ import pytest
 import kibi
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.ir import Graph
+from kibi.packages.golden import golden_inputs
 from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_program
 from tests.engines.networks import pooled_network, residual_network, two_input_network
@@ -106,15 +107,14 @@ def test_external_buffers_are_asked_for_and_checked(tmp_path: Path) -> None:
 @each_model
 @pytest.mark.parametrize("wish", [{"input": "streamed"}, {"input": "external", "output": "external"}], ids=str)
 def test_example_runs_with_every_way_of_handing_over(model: Graph, wish: dict[str, str], tmp_path: Path) -> None:
-    """The example program that comes with the library builds without warnings and prints the outputs of zeros."""
+    """The example program that comes with the library builds without warnings and prints the outputs of the golden inputs."""
     plan = kibi.plan(model, granularity="row", **wish)  # type: ignore[arg-type]  # wishes are strings
     library = kibi.compile(model, plan, tmp_path)
-    sources = [tmp_path / name for name in (*library.sources, "example_main.c")]
+    sources = [tmp_path / name for name in (*library.sources, "examples/example_main.c")]
     program = build_program(sources, includes=[tmp_path])
     done = subprocess.run([program], check=True, capture_output=True, text=True, timeout=60)
-    zeros = [np.zeros(model.tensors[index].type.shape, np.int8) for index in model.inputs]
-    expected = kibi.run(model, None, zeros)[0].reshape(-1)
-    assert done.stdout.split() == [str(value) for value in expected]
+    expected = kibi.run(model, None, golden_inputs(model))[0].reshape(-1)
+    assert done.stdout.splitlines() == [*(str(value) for value in expected), f"{model.name}: same bits"]
 
 
 def test_streamed_model_says_nothing_of_an_input_accessor(tmp_path: Path) -> None:

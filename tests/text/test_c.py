@@ -14,8 +14,8 @@ from kibi.text.reserved import HEADERS, KEYWORDS, why_reserved
 from tests.text.hostile import ALPHABET, NAMES, bare
 
 _SOURCE = Path(kibi.__file__).parent
-_FILLED = ("code", "cmake", "markup")
-_MADE = ("CCode", "CMakeText", "Markup", "JsonText", "Code")
+_FILLED = ("code", "cmake", "markup", "package_text", "filled_text", "filled_c", "filled_cmake")
+_MADE = ("CCode", "CMakeText", "Markup", "JsonText", "PackageText", "Code")
 
 
 @pytest.mark.parametrize("part", ["text", 1.0, True, None, cmake.cmake("x"), markup.markup("x")])

@@ -17,6 +17,7 @@ from kibi.codegen import Library, generate
 from kibi.eager.memory import Kind, LinearArena, Recording
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, Signature
+from kibi.packages import packaged
 from kibi.planner import PlannedModel
 from kibi.planner.ascii_map import memory_ascii
 from kibi.planner.plan import Plan
@@ -83,7 +84,7 @@ def _libraries(names: tuple[str, ...], start: int) -> Mapping[str, Library]:
         form: (named(graph, names, start), renamed(plan, names, start)) for form, (graph, plan) in _planned().items()
     }
     planned = {form: PlannedModel.of(graph, plan) for form, (graph, plan) in made.items()}
-    libraries = {form: generate([each], target, command=command) for form, each in planned.items()}
+    libraries = {form: packaged(generate([each], target, command=command), "cmake") for form, each in planned.items()}
     graph, plan = made["whole"]
     entry = Signature(names[start % len(names)], 0, (), ())
     libraries["signature"] = generate([PlannedModel.of(replace(graph, name="entry", signature=entry), plan)], target)
@@ -130,7 +131,7 @@ def test_libraries_of_hostile_names_compile_without_a_warning(tmp_path: Path) ->
         (folder / "kernels").mkdir(parents=True)
         for form, library in _libraries(NAMES, start).items():
             for file, text in library.files.items():
-                name = f"{form}_{file}" if file == "example_main.c" else file
+                name = f"{form}_main.c" if file == "examples/example_main.c" else file
                 (folder / name).write_text(text, encoding="utf-8")
         command = ["gcc", *_STRICT, f"-I{folder}", *map(str, sorted(folder.glob("*.c")))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

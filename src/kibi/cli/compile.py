@@ -42,7 +42,8 @@ from kibi.cli.arguments import (
 from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.joint import joint_plan, show_joint
 from kibi.cli.outlook import show_outlook
-from kibi.cli.paths import build_commands, given_model, given_path
+from kibi.cli.package import DEFAULT_PACKAGE, PackageName, check_package, how_to_use, package_words
+from kibi.cli.paths import given_model, given_path
 from kibi.cli.plan_file import check_like, write_like, write_plan_file
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
@@ -76,6 +77,7 @@ def compile_models(
     ],
     target: TargetName = None,
     board: BoardName = None,
+    package: PackageName = DEFAULT_PACKAGE,
     file_format: FormatName = "c",
     core: CorePath = None,
     like: LikePath = None,
@@ -113,8 +115,9 @@ def compile_models(
 ) -> None:
     """Write a C99 library for a model, or a plan file.
 
-    With it come a CMakeLists.txt and an example that builds and runs. Several models share kernels, and can share
-    an arena: the largest, not the sum. A plan file holds one model as data, which a core runs in place: see `kibi core`.
+    The library is a package for CMake, Arduino, Zephyr, Python and others, with an example that checks the model's bits.
+    Several models share kernels, and can share an arena: the largest, not the sum. A plan file holds one model as data,
+    which a core runs in place: see `kibi core`.
     """
     import kibi  # noqa: PLC0415
     from kibi.codegen import Extras  # noqa: PLC0415
@@ -126,6 +129,7 @@ def compile_models(
     joint = None if plan is None else joint_plan(plan, len(models))
     _check(models, name, None if joint else plan)
     is_plan = format_named(file_format, core) == "plan"
+    check_package(package, is_plan=is_plan)
     check_read(weights, is_for_c=not (is_plan or tune))
     if joint and (is_plan or tune):
         raise InputError("a joint plan is for C, with its kernels. Leave --format and --tune out.")
@@ -172,7 +176,7 @@ def compile_models(
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
         words = [*option_words(options), *graph_words(without_pass, decompress=decompress)]
-        words += [*(["--tune"] if tune else []), *extras.words]
+        words += [*(["--tune"] if tune else []), *extras.words, *package_words(package)]
         tunings = []
         if tune:
             made = [
@@ -197,6 +201,7 @@ def compile_models(
             name=name,
             command=_command(graphs, target, name, plan, words),
             **asdict(extras),
+            package=package,
         )
     coded = codings(graphs, plans, options)
     if as_json:
@@ -220,7 +225,7 @@ def check_slices(graphs: "Sequence[Graph]", plans: "Sequence[Plan]", target: "Ta
     from kibi.reports.slices import check_slice, measured_longest_step  # noqa: PLC0415
 
     with temporary_folder() as folder:
-        library = kibi.compile(list(graphs), list(plans), folder, target=target, slices=True)
+        library = kibi.compile(list(graphs), list(plans), folder, target=target, slices=True, package=None)
         for index, graph in enumerate(graphs):
             check_slice(measured_longest_step(library, index), most, target.name, graph.source)
 
@@ -266,6 +271,7 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
     return {
         "library": library.name,
         "target": library.target.name,
+        "package": library.package,
         "directory": str(directory),
         "models": models,
         "files": sorted([*library.files, *(name.path for name in library.data)]),
@@ -277,7 +283,7 @@ def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> Non
 
     console = output()
     headers = [f"{library.name}_models.h"] if joint else [f"{each.graph.name}.h" for each in library.models]
-    kernels = sum(file.endswith(".c") and file.startswith("kernels/") for file in library.files)
+    kernels = sum("kernels/" in file for file in library.sources)
     facts(
         console,
         [
@@ -292,4 +298,4 @@ def _show(library: "Library", directory: Path, joint: "JointPlan | None") -> Non
         ],
     )
     say(console)
-    say(console, f"Build and run its example: {build_commands(directory)}")
+    say(console, how_to_use(library, directory))

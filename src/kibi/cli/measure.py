@@ -131,7 +131,9 @@ def measure(
             found = kibi.measure_plan(graph, made, compiler=tool, level=level, seed=seed, runs=runs)
         else:
             has_slices = slices or slice_limit is not None
-            library = kibi.compile(graph, made, folder, target=processor, slices=has_slices, checkpoints=checkpoints)
+            library = kibi.compile(
+                graph, made, folder, target=processor, slices=has_slices, checkpoints=checkpoints, package=None
+            )
             found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
         coded, cost = codings([graph], [made], options), None
         if coded and not is_plan:

@@ -146,7 +146,7 @@ def _measured(
     plan = kibi.plan(graph, target, **options)
     choices = []
     with temporary_folder() as folder:
-        library = kibi.compile(graph, plan, folder)
+        library = kibi.compile(graph, plan, folder, package=None)
         for level in dict.fromkeys(levels):
             found = kibi.measure(library, compiler=compiler, level=level, seed=seed, oracle=False)
             if not found.bit_exact:

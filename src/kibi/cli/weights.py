@@ -76,7 +76,7 @@ def measured_coding(
     others["weights"] = "flash"
     plain = kibi.plan(graph, target, **others)
     with temporary_folder() as folder:
-        library = kibi.compile(graph, plain, folder)
+        library = kibi.compile(graph, plain, folder, package=None)
         seed, runs = after.seeds[0], len(after.seeds)
         before = kibi.measure(library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=False)
     return coding_cost(coded, before, after)

@@ -40,7 +40,7 @@ def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName
     for path_text, written in sorted(own.items()):
         name = _file_name(path_text)
         is_left = name is not None and path_text not in new and path_text not in others
-        if name is not None and is_left and _is_as_written(directory / path_text, written):
+        if name is not None and is_left and _is_as_written(directory, name, written):
             found.append(name)
     return tuple(found)
 
@@ -67,10 +67,11 @@ def _file_name(path: str) -> FileName | None:
         return None
 
 
-def _is_as_written(path: Path, digest: str) -> bool:
-    """True if it is a regular file, in a folder that is no link, of that digest."""
+def _is_as_written(directory: Path, name: FileName, digest: str) -> bool:
+    """True if it is a regular file, in folders that are no links, of that digest."""
+    path = directory / name.path
     try:
-        is_own = path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
-        return is_own and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+        is_link = any((directory / each).is_symlink() for each in Path(name.path).parents) or path.is_symlink()
+        return not is_link and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
     except OSError:
         return False

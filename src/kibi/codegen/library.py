@@ -5,15 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from kibi.codegen import lives_c, memory_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
+from kibi.codegen.example_c import ExampleText, example_text
 from kibi.codegen.extras import NO_EXTRAS, Extras
 from kibi.codegen.joint_c import joint_header, least_lead
 from kibi.codegen.model_c import ModelText, body_text, model_text
-from kibi.codegen.project import cmake_lists, example_main
-from kibi.codegen.provenance import LICENSE, cmake_first_lines, digest, first_lines, license_text, of_weights
+from kibi.codegen.provenance import LICENSE, digest, first_lines, license_text, of_weights
 from kibi.errors import InputError
 from kibi.files import write_folder
 from kibi.ir import Graph, early_exits
@@ -25,7 +26,7 @@ from kibi.targets import Target
 from kibi.text.c import CCode, code, identifier, lines, word
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
-from kibi.text.json import JsonText, json_text
+from kibi.text.json import json_text
 from kibi.version import __version__
 
 _FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
@@ -111,23 +112,33 @@ class CompiledModel:
 
 @dataclass(frozen=True)
 class Library:
-    """A generated library.
+    """A generated library: C sources with their licence and records, and after `arranged` the other files of a package.
 
     Attributes:
         name: of the library, and prefix of its kernels' symbols.
         target: the processor that it is for.
         models: what is in it.
         texts: every file's text.
-        data: the files of weights for slow memory.
         directory: where they were written; None before `write`.
+        data: the files of bytes: weights for slow memory, archives.
+        made_by: the command that each file states.
+        example: the parts of the example of the first model.
+        records: what the record of each model says of it.
+        package: the kind of package; empty for the sources alone.
+        root: the folder of the C sources, in that of the library; empty for the library's own.
     """
 
     name: str
     target: Target
     models: tuple[CompiledModel, ...]
     texts: Mapping[FileName, FileText]
+    made_by: str
+    example: ExampleText
+    records: Mapping[FileName, Mapping[str, Any]]
     directory: Path | None = None
     data: Mapping[FileName, bytes] = field(default_factory=dict)
+    package: str = ""
+    root: str = ""
 
     @cached_property
     def files(self) -> Mapping[str, str]:
@@ -136,13 +147,74 @@ class Library:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Paths of the C files to compile, in the library's folder; the example apart."""
-        return tuple(name for name in self.files if name.endswith(".c") and name != "example_main.c")
+        """Paths of the C files to compile, in the library's folder; no example is among them."""
+        folders = {self.root, f"{self.root}/{KERNELS}" if self.root else KERNELS}
+        return tuple(name.path for name in self.texts if name.suffix == ".c" and name.folder in folders)
 
     @property
     def model(self) -> CompiledModel:
         """The first, and mostly only, model."""
         return self.models[0]
+
+    def arranged(
+        self,
+        texts: Mapping[FileName, FileText],
+        data: Mapping[FileName, bytes] | None = None,
+        *,
+        package: str = "",
+        root: str = "",
+    ) -> "Library":
+        """The library with other files, whose digests its records list.
+
+        Args:
+            texts: all texts but the records.
+            data: all files of bytes; None: those that it has.
+            package: the kind of package that they make.
+            root: the folder of the C sources.
+
+        Raises:
+            InputError: two of them, or of them and the records, are one file where upper and lower case are the same.
+        """
+        kept = self.data if data is None else data
+        _check_distinct([*texts, *kept, *self.records])
+        digests = {name.path: file_digest(text.text) for name, text in texts.items()}
+        digests |= {name.path: file_digest(content) for name, content in kept.items()}
+        facts = {"package": package} if package else {}
+        records = {
+            name: json_text({**record, **facts, "files": dict(sorted(digests.items()))})
+            for name, record in self.records.items()
+        }
+        every = dict(sorted({**texts, **records}.items(), key=lambda file: file[0].path))
+        return replace(self, texts=every, data=kept, package=package, root=root)
+
+
+def _check_distinct(files: Sequence[FileName]) -> None:
+    """Checks that files are different ones on every system.
+
+    Raises:
+        InputError: two are the same where upper and lower case are.
+    """
+    taken: dict[str, FileName] = {}
+    for file in files:
+        _take(file, taken)
+
+
+def _take(file: FileName, taken: dict[str, FileName]) -> None:
+    """Notes that a name is taken.
+
+    Args:
+        file: the name.
+        taken: those before it.
+
+    Raises:
+        InputError: it is taken already.
+    """
+    other = taken.setdefault(file.folded, file)
+    if other is not file:
+        raise InputError(
+            f"two parts of the library would be the file {file.path}. Give one of the models another name: "
+            "rename its file, or compile it into a folder of its own."
+        )
 
 
 def generate(
@@ -187,7 +259,7 @@ def generate(
         raise InputError(
             "two models of the library read their weights by one function. Plan each with a function of its own."
         )
-    files = _Files(made_by, [b.graph for b in bindings])
+    files = _Files(made_by)
     for b in bindings:
         files.add_model(b, model_text(b), b.graph)
         for body in b.with_subgraphs[1:]:
@@ -201,18 +273,18 @@ def generate(
     texts = {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     for file_name, text in texts.items():
         files.add(FileName(file_name, KERNELS), text, is_ours=is_shipped(file_name))
-    sources = [file for file in files.texts if file.suffix == ".c"]
-    files.add(FileName("example_main.c"), example_main(bindings[0]))
-    weights = FileName(f"{bindings[0].prefix.text}_weights.bin") if bindings[0].fetches else None
-    files.add(FileName("CMakeLists.txt"), cmake_lists(library.text, sources, files.cmake_first_lines, weights))
     files.add(FileName("LICENSE"), license_text())
-    data = {FileName(f"{b.prefix.text}_weights.bin"): b.stored_weights.content for b in bindings if b.fetches}
-    digests = {name.path: file_digest(text.text) for name, text in files.texts.items()}
-    digests |= {name.path: file_digest(content) for name, content in data.items()}
-    for b in bindings:
-        files.add(FileName(f"{b.prefix.text}.json"), _record(b, digests))
-    ordered = dict(sorted(files.texts.items(), key=lambda file: file[0].path))
-    return Library(library.text, target, tuple(map(_compiled, bindings)), ordered, data=data)
+    plain = Library(
+        library.text,
+        target,
+        tuple(map(_compiled, bindings)),
+        files.texts,
+        made_by,
+        example_text(bindings[0]),
+        {FileName(f"{b.prefix.text}.json"): _record(b) for b in bindings},
+        data={FileName(f"{b.prefix.text}_weights.bin"): b.stored_weights.content for b in bindings if b.fetches},
+    )
+    return plain.arranged(files.texts)
 
 
 def _check_extras(b: EmitContext) -> None:
@@ -234,13 +306,11 @@ class _Files:
 
     Args:
         made_by: the command that each C file states.
-        models: all of the library.
     """
 
-    def __init__(self, made_by: str, models: Sequence[Graph]) -> None:
+    def __init__(self, made_by: str) -> None:
         self.texts: dict[FileName, FileText] = {}
-        self.cmake_first_lines = cmake_first_lines(made_by, models)
-        self._folded: dict[str, FileName] = {}
+        self._taken: dict[str, FileName] = {}
         self._made_by = made_by
 
     def add(self, file: FileName, text: FileText, models: Sequence[Graph] = (), *, is_ours: bool = True) -> None:
@@ -255,12 +325,7 @@ class _Files:
         Raises:
             InputError: the name is taken.
         """
-        other = self._folded.setdefault(file.folded, file)
-        if other is not file:
-            raise InputError(
-                f"two parts of the library would be the file {file.path}. Give one of the models another name: "
-                "rename its file, or compile it into a folder of its own."
-            )
+        _take(file, self._taken)
         if isinstance(text, CCode):
             text = first_lines(self._made_by, models, is_ours=is_ours) + text
         self.texts[file] = text
@@ -347,26 +412,19 @@ $names$guard""",
     )
 
 
-def _record(b: EmitContext, digests: Mapping[str, str]) -> JsonText:
-    """The plan and what it is for; `solve_seconds` is left out, because equal inputs give equal bytes.
-
-    Args:
-        b: the model.
-        digests: the SHA-256 of each other file of the library, by its path.
-    """
+def _record(b: EmitContext) -> Mapping[str, Any]:
+    """The plan and what it is for; `solve_seconds` is left out, because equal inputs give equal bytes."""
     plan = asdict(replace(b.plan, solve_seconds=0.0))
     kernels = [
         {"node": number, "operator": view.node.label, "function": b.function(number).text, "kernel": call.kernel}
         for number, (view, call) in enumerate(zip(b.graph.views, b.calls, strict=True))
     ]
-    record = {
+    return {
         "kibi": __version__,
         "license": LICENSE,
         "model": b.graph.source,
         "sha256": digest(b.graph),
         "target": b.target.name,
         "kernels": kernels,
-        "files": dict(sorted(digests.items())),
         "plan": {"format": FORMAT, **plan},
     }
-    return json_text(record)

@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from kibi.codegen.earlier import file_digest
-from kibi.codegen.project import cmake_lists
 from kibi.codegen.provenance import cmake_first_lines, first_lines, license_text
 from kibi.eager.program import Program
 from kibi.eager_c.program_c import program_in_c
 from kibi.eager_c.sources import SOURCES, library_texts, operators
 from kibi.errors import InputError
+from kibi.packages.cmake.lists import cmake_lists
 from kibi.targets import Target
 from kibi.text.c import CCode, file_text
 from kibi.text.file_name import FileName
@@ -47,10 +47,12 @@ def eager_files(
                     f"the program {name.path} would replace a file of the library. Record it by another name."
                 )
             texts[name] = text
-    sources = [name for name in texts if name.suffix == ".c"]
+    sources, headers = ([name for name in texts if name.suffix == suffix] for suffix in (".c", ".h"))
     texts[FileName("example_main.c")] = file_text(SOURCES / "example_main.c")
     files: dict[FileName, FileText] = {name: first_lines(command, ()) + text for name, text in texts.items()}
-    files[FileName("CMakeLists.txt")] = cmake_lists(_NAME, sources, cmake_first_lines(command, ()))
+    files[FileName("CMakeLists.txt")] = cmake_lists(
+        _NAME, sources, headers, cmake_first_lines(command, ()), FileName("example_main.c")
+    )
     files[FileName("LICENSE")] = license_text()
     digests = {name.path: file_digest(text.text) for name, text in sorted(files.items(), key=lambda each: each[0].path)}
     record = {"kibi": __version__, "target": target.name, "operators": sorted(wanted), "files": digests}

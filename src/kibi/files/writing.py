@@ -117,7 +117,7 @@ def write_folder(
     Args:
         directory: the folder.
         files: texts by the names of the files.
-        obsolete: files that are removed once all others are written.
+        obsolete: files that are removed once all others are written, and with them the folders that are empty then.
         data: bytes by the names of the files.
 
     Raises:
@@ -281,7 +281,7 @@ def _appear(directory: Path, files: Mapping[str, bytes]) -> bool:
         room = aside / directory.relative_to(top)
         room.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            (room / name).parent.mkdir(exist_ok=True)
+            (room / name).parent.mkdir(parents=True, exist_ok=True)
             _create(room / name, content, None)
         try:
             os.rename(aside, top)  # noqa: PTH104 - must not replace a file, as `replace` does
@@ -311,6 +311,7 @@ def _update(directory: Path, files: Mapping[str, bytes], obsolete: Sequence[str]
         for name in obsolete:
             _keep(directory / name, old / name)
         _exchange(directory, new, old, near, obsolete)
+    _remove_empty(directory / name for name in _folders_of(obsolete))
     for name in files.keys() - set(near):
         write_file(directory / name, files[name])
 
@@ -318,17 +319,28 @@ def _update(directory: Path, files: Mapping[str, bytes], obsolete: Sequence[str]
 @contextlib.contextmanager
 def _folders_inside(directory: Path, files: Iterable[str]) -> Iterator[None]:
     """Makes the subfolders that a folder's files need; removes those that stay empty after a failure."""
-    inside = [directory / name for name in sorted({str(Path(file).parent) for file in files} - {"."})]
+    inside = [directory / name for name in sorted(_folders_of(files))]
     made = [folder for folder in inside if not folder.is_dir()]
     try:
         for folder in made:
             folder.mkdir()
         yield
     except BaseException:
-        for folder in made:
+        _remove_empty(made)
+        raise
+
+
+def _folders_of(files: Iterable[str]) -> set[str]:
+    """Returns the folders that these paths are in, also those that hold nothing but folders."""
+    return {str(each) for file in files for each in Path(file).parents} - {"."}
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Removes those folders that hold nothing, the innermost first."""
+    for folder in sorted(folders, reverse=True):
+        if not folder.is_symlink():
             with contextlib.suppress(OSError):
                 folder.rmdir()
-        raise
 
 
 def _keep(path: Path, aside: Path) -> None:

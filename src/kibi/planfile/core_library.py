@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kibi.codegen.earlier import file_digest
-from kibi.codegen.project import cmake_lists
 from kibi.codegen.provenance import cmake_first_lines, first_lines, license_text
 from kibi.errors import InputError
 from kibi.files import read_text
 from kibi.kernels.params import PARAMS
+from kibi.packages.cmake.lists import cmake_lists
 from kibi.planfile.core_c import CORE, core_texts
 from kibi.planfile.kernel_ids import kernel_id, part_id, parts_of
 from kibi.planfile.records import VERSION
@@ -88,12 +88,14 @@ def core_files(core: Core, target: Target, command: str) -> Mapping[FileName, Fi
         command: what made it, for the first line of each file.
     """
     made: dict[FileName, CCode] = dict(core_texts(core.names, target, frozenset(core.without)))
-    sources = [name for name in made if name.suffix == ".c"]
+    sources, headers = ([name for name in made if name.suffix == suffix] for suffix in (".c", ".h"))
     made[FileName("example_main.c")] = file_text(CORE / "example_main.c")
     for path in sorted((CORE / ADAPTERS).glob("*.c")):  # not built: each needs a library that the application chooses
         made[FileName(path.name, ADAPTERS)] = file_text(path)
     texts: dict[FileName, FileText] = {name: first_lines(command, ()) + text for name, text in made.items()}
-    texts[FileName("CMakeLists.txt")] = cmake_lists(_NAME, sources, cmake_first_lines(command, ()))
+    texts[FileName("CMakeLists.txt")] = cmake_lists(
+        _NAME, sources, headers, cmake_first_lines(command, ()), FileName("example_main.c")
+    )
     texts[FileName("LICENSE")] = license_text()
     digests = {name.path: file_digest(text.text) for name, text in sorted(texts.items(), key=lambda each: each[0].path)}
     texts[FileName(CORE_FILE)] = json_text(

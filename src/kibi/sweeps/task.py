@@ -124,7 +124,7 @@ def _measured(data: bytes, name: str, setting: Setting) -> Outcome:
         plan = kibi.plan(
             graph, setting.target, goal=setting.goal, weights=setting.weights, granularity=setting.granularity
         )
-        library = kibi.compile(graph, plan, folder / "c")
+        library = kibi.compile(graph, plan, folder / "c", package=None)
         found = kibi.measure(library, compiler=setting.compiler, level=setting.level, seed=setting.seed, oracle=False)
     if not found.bit_exact:
         what = "the device's bits differ from Python's. Run `kibi verify` to find the operator, and report it."

@@ -5,6 +5,7 @@ and foreign text becomes one only through the functions here: so what was forgot
 
     template   what all of them have in common
     c          C code, and in it comments, names, string literals, numbers
+    package    manifests, build files and scripts of packages, with words and sentences in them
     cmake      CMake code, and in it comments and arguments
     markup     SVG and HTML, and in it text and attributes
     json       JSON

@@ -104,6 +104,11 @@ def code(template: str, /, **parts: CCode | int) -> CCode:
     return CCode.filled(template, dict(parts))
 
 
+def code_file(path: Path, /, **parts: CCode | int) -> CCode:
+    """The same for a template in a file of the program's own."""
+    return CCode.filled_file(path, dict(parts))
+
+
 def lines(parts: Iterable[CCode]) -> CCode:
     """The parts one after another, with nothing between them."""
     return CCode("").join(parts)

@@ -1,6 +1,7 @@
 """CMake code: templates, and in them comments and arguments that mean nothing but themselves."""
 
 import re
+from pathlib import Path
 
 from kibi.errors import InternalError
 from kibi.text.file_name import FileName
@@ -18,6 +19,11 @@ class CMakeText(Code):
 def cmake(template: str, /, **parts: CMakeText | int) -> CMakeText:
     """CMake code from a template whose places `$name` are filled; CMake's own `$` is written twice."""
     return CMakeText.filled(template, dict(parts))
+
+
+def cmake_file(path: Path, /, **parts: CMakeText | int) -> CMakeText:
+    """The same for a template in a file of the program's own."""
+    return CMakeText.filled_file(path, dict(parts))
 
 
 def comment(text: str) -> CMakeText:

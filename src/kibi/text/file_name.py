@@ -1,4 +1,4 @@
-"""The name of a file in a folder, or in a folder inside of that: the same on every system."""
+"""The name of a file in a folder, or in folders inside of that: the same on every system."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ class FileName:
 
     Attributes:
         text: the name.
-        folder: the one that the file is in, named by the same rule; empty for the folder that everything is in.
+        folder: the one that the file is in; empty for the folder that everything is in. Slashes separate folders inside of
+            folders, each named by the same rule.
 
     Raises:
         InputError: one of both is no such name.
@@ -26,7 +27,7 @@ class FileName:
     folder: str = ""
 
     def __post_init__(self) -> None:
-        for part in (self.text, self.folder) if self.folder else (self.text,):
+        for part in (self.text, *(self.folder.split("/") if self.folder else ())):
             if len(part) > _LONGEST:
                 raise InputError(
                     f"a file would be called {part[:40]!r}… with {len(part)} characters; {_LONGEST} are allowed. "
@@ -41,6 +42,10 @@ class FileName:
     def path(self) -> str:
         """Folder and name with a slash between them, as includes and build files have it; the name alone without a folder."""
         return f"{self.folder}/{self.text}" if self.folder else self.text
+
+    def inside(self, folder: str) -> "FileName":
+        """The same file in a folder around its own; in none where `folder` is empty."""
+        return FileName(self.text, "/".join(each for each in (folder, self.folder) if each))
 
     @property
     def suffix(self) -> str:

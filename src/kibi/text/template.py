@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from string import Template
 from typing import Self
 
@@ -54,6 +55,16 @@ class Code:
         if unknown:
             raise TypeError(f"the template has no place for {', '.join(sorted(unknown))}")
         return cls(form.substitute(texts))
+
+    @classmethod
+    def filled_file(cls, path: Path, parts: "dict[str, Self | int]") -> Self:
+        """The same for a template in a file of the program's own."""
+        return cls.filled(_content(path), parts)
+
+
+@cache
+def _content(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @cache

@@ -1,0 +1,52 @@
+"""The kind `cmake`: sources, a `CMakeLists.txt` for all ways in which projects use a library, and an example apart."""
+
+from kibi.codegen import Library
+from kibi.codegen.provenance import cmake_first_lines
+from kibi.packages.cmake.lists import cmake_lists
+from kibi.packages.example import example_parts, model_name
+from kibi.packages.golden import Golden
+from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.sources import plain_texts, with_first_lines
+from kibi.packages.templates import filled_c
+from kibi.text.c import code
+from kibi.text.file_name import FileName
+
+EXAMPLE = FileName("example_main.c", "examples")
+"""The example, in a folder of its own: whoever compiles all files of the others has one `main`."""
+
+
+def _arrange(library: Library, golden: Golden | None) -> Arrangement:
+    texts = plain_texts(library)
+    headers = [name for name in texts if name.suffix == ".h"]
+    sources = [name for name in texts if name.suffix == ".c"]
+    main = filled_c(
+        "cmake/example_main.c.in",
+        includes=library.example.includes,
+        parts=example_parts(library, golden),
+        show=library.example.show if golden is None or golden.is_complete else code(""),
+        name=model_name(library),
+    )
+    weights = FileName(f"{library.model.graph.name}_weights.bin") if library.example.reads_file else None
+    return Arrangement(
+        {
+            **texts,
+            EXAMPLE: with_first_lines(library, main),
+            FileName("CMakeLists.txt"): cmake_lists(
+                library.name,
+                sources,
+                headers,
+                cmake_first_lines(library.made_by, [each.graph for each in library.models]),
+                EXAMPLE,
+                weights,
+            ),
+        }
+    )
+
+
+CMAKE = Kind(
+    name="cmake",
+    description="a CMake project: add_subdirectory, FetchContent, find_package",
+    tested="All ways to use it with CMake 3.25 and gcc on Linux, and in builds for Cortex-M4 by gcc and zig; example run.",
+    use="Build and run its example: cmake -S {directory} -B {directory}/build && cmake --build {directory}/build",
+    arrange=_arrange,
+)

@@ -1,0 +1,49 @@
+"""The table of kinds of packages, and the function that makes a package of a library."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from kibi.codegen import Library
+from kibi.errors import InputError
+from kibi.packages.arduino import ARDUINO
+from kibi.packages.cmake import CMAKE
+from kibi.packages.golden import golden_of
+from kibi.packages.kind import Kind
+
+_KINDS = (CMAKE, ARDUINO)
+DEFAULT = CMAKE.name
+
+
+def kinds() -> Sequence[Kind]:
+    """Returns all kinds, in the order of the table."""
+    return _KINDS
+
+
+def kind(name: str) -> Kind:
+    """Returns the kind of that name.
+
+    Raises:
+        InputError: there is none; the text lists those that there are.
+    """
+    found = next((each for each in _KINDS if each.name == name), None)
+    if found is None:
+        names = [each.name for each in _KINDS]
+        near = get_close_matches(name, names, 1)
+        wish = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"unknown package {name!r}.{wish} Packages are: {', '.join(names)}.")
+    return found
+
+
+def packaged(library: Library, name: str) -> Library:
+    """Returns the library with all files of a package.
+
+    Args:
+        library: as `generate` made it.
+        name: of the kind.
+
+    Raises:
+        InputError: there is no such kind, or it cannot hold this library.
+    """
+    chosen = kind(name)
+    made = chosen.arrange(library, golden_of(library.model.planned))
+    return library.arranged(made.texts, {**library.data, **made.data}, package=chosen.name, root=made.root)
