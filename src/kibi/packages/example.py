@@ -3,6 +3,7 @@
 from kibi.codegen import Library
 from kibi.errors import InputError
 from kibi.packages.golden import Golden
+from kibi.packages.sources import with_first_lines
 from kibi.packages.templates import filled_c
 from kibi.text.c import CCode, code, hexadecimal, identifier
 
@@ -33,6 +34,19 @@ $golden""",
             check=_check(library, golden),
         ),
     )
+
+
+def stdio_example(library: Library, golden: Golden | None) -> CCode:
+    """A program for a system with `printf`: the outputs of the golden vector, and whether their bits are the same."""
+    parts = library.example
+    main = filled_c(
+        "example_main.c.in",
+        includes=parts.includes,
+        parts=example_parts(library, golden),
+        show=parts.show if golden is None or golden.is_complete else code(""),
+        name=model_name(library),
+    )
+    return with_first_lines(library, main)
 
 
 def _check(library: Library, golden: Golden | None) -> CCode:

@@ -1,11 +1,13 @@
 """The C sources of a library, and what all packages say of it."""
 
+from collections.abc import Iterable
+
 from kibi.codegen import Library
-from kibi.codegen.provenance import LICENSE, first_lines
+from kibi.codegen.provenance import first_lines
 from kibi.text.c import CCode
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
-from kibi.text.package import PackageText, package_text, sentence
+from kibi.text.package import PackageText, bare_word, package_text, sentence
 
 VERSION = "1.0.0"
 """The version of every package, which managers of packages demand: a library has none."""
@@ -39,11 +41,13 @@ def with_first_lines(library: Library, text: CCode) -> CCode:
     return first_lines(library.made_by, [each.graph for each in library.models]) + text
 
 
-def first_remarks(library: Library) -> PackageText:
-    """The same for files whose comments begin with `#`."""
+def listed_files(files: Iterable[FileName], indent: int) -> PackageText:
+    """Names of files, one in a line, each after that many blanks; without the last line end."""
+    blanks = package_text(" ").times(indent)
+    return package_text("\n").join(blanks + bare_word(each) for each in files)
+
+
+def summary(library: Library) -> PackageText:
+    """What the package is, in a few words."""
     sources = ", ".join(each.graph.source for each in library.models)
-    return package_text(
-        "# SPDX-License-Identifier: $license\n# Made by Kibi of $sources\n",
-        license=sentence(LICENSE),
-        sources=sentence(sources),
-    )
+    return package_text("A neural network in plain C, made by Kibi of $sources", sources=sentence(sources))

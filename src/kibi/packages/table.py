@@ -7,10 +7,14 @@ from kibi.codegen import Library
 from kibi.errors import InputError
 from kibi.packages.arduino import ARDUINO
 from kibi.packages.cmake import CMAKE
+from kibi.packages.esp_idf import ESP_IDF
 from kibi.packages.golden import golden_of
 from kibi.packages.kind import Kind
+from kibi.packages.mbed import MBED
+from kibi.packages.platformio import PLATFORMIO
+from kibi.packages.zephyr import ZEPHYR
 
-_KINDS = (CMAKE, ARDUINO)
+_KINDS = (CMAKE, ARDUINO, PLATFORMIO, MBED, ZEPHYR, ESP_IDF)
 DEFAULT = CMAKE.name
 
 

@@ -22,6 +22,10 @@ class PackageText(Code):
 
     __slots__ = ()
 
+    def times(self, count: int) -> "PackageText":
+        """The same text so many times."""
+        return PackageText(self.text * count)
+
 
 def package_text(template: str, /, **parts: PackageText | int) -> PackageText:
     """Text from a template, a literal or a file of the program's own, whose places `$name` are filled."""

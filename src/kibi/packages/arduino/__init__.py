@@ -5,11 +5,11 @@ from kibi.packages.archive import archive
 from kibi.packages.example import check_no_file, example_parts, model_name
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
-from kibi.packages.sources import VERSION, moved_texts, with_first_lines
+from kibi.packages.sources import VERSION, moved_texts, summary, with_first_lines
 from kibi.packages.templates import filled_c, filled_text
 from kibi.text.c import code
 from kibi.text.file_name import FileName
-from kibi.text.package import PackageText, bare_word, lines_of, package_text, sentence
+from kibi.text.package import PackageText, bare_word, lines_of, package_text
 
 
 def _arrange(library: Library, golden: Golden | None) -> Arrangement:
@@ -20,7 +20,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         "arduino/library.properties.in",
         name=bare_word(name),
         version=bare_word(VERSION),
-        sources=sentence(library.model.graph.source),
+        summary=summary(library),
         arena=library.model.arena_bytes,
         header=bare_word(FileName(f"{library.model.graph.name}.h")),
     )

@@ -3,12 +3,10 @@
 from kibi.codegen import Library
 from kibi.codegen.provenance import cmake_first_lines
 from kibi.packages.cmake.lists import cmake_lists
-from kibi.packages.example import example_parts, model_name
+from kibi.packages.example import stdio_example
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
-from kibi.packages.sources import plain_texts, with_first_lines
-from kibi.packages.templates import filled_c
-from kibi.text.c import code
+from kibi.packages.sources import plain_texts
 from kibi.text.file_name import FileName
 
 EXAMPLE = FileName("example_main.c", "examples")
@@ -19,18 +17,11 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     texts = plain_texts(library)
     headers = [name for name in texts if name.suffix == ".h"]
     sources = [name for name in texts if name.suffix == ".c"]
-    main = filled_c(
-        "cmake/example_main.c.in",
-        includes=library.example.includes,
-        parts=example_parts(library, golden),
-        show=library.example.show if golden is None or golden.is_complete else code(""),
-        name=model_name(library),
-    )
     weights = FileName(f"{library.model.graph.name}_weights.bin") if library.example.reads_file else None
     return Arrangement(
         {
             **texts,
-            EXAMPLE: with_first_lines(library, main),
+            EXAMPLE: stdio_example(library, golden),
             FileName("CMakeLists.txt"): cmake_lists(
                 library.name,
                 sources,

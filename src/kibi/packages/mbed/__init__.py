@@ -1,0 +1,44 @@
+"""The kind `mbed`: a library for Mbed OS, for both of its build tools."""
+
+from kibi.codegen import Library
+from kibi.codegen.provenance import cmake_first_lines
+from kibi.packages.example import check_no_file, example_parts, model_name
+from kibi.packages.golden import Golden
+from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.sources import moved_texts, sources_of, with_first_lines
+from kibi.packages.templates import filled_c, filled_cmake
+from kibi.text.cmake import argument, cmake
+from kibi.text.file_name import FileName
+from kibi.text.json import json_text
+
+
+def _arrange(library: Library, golden: Golden | None) -> Arrangement:
+    check_no_file(library, "mbed")
+    name = library.name
+    texts = moved_texts(library, "source")
+    texts[FileName("mbed_lib.json")] = json_text({"name": name}, indent=2)
+    texts[FileName("CMakeLists.txt")] = filled_cmake(
+        "mbed/CMakeLists.txt.in",
+        first_lines=cmake_first_lines(library.made_by, [each.graph for each in library.models]),
+        library=argument(name),
+        sources=cmake("\n").join(cmake("  $file", file=argument(file)) for file in sources_of(library, "source")),
+    )
+    main = filled_c(
+        "mbed/main.cpp.in",
+        includes=library.example.includes,
+        parts=example_parts(library, golden),
+        name=model_name(library),
+    )
+    # Mbed's tools leave folders of this name out of applications.
+    texts[FileName("main.cpp", f"TESTS/{name}/golden")] = with_first_lines(library, main)
+    return Arrangement(texts, root="source")
+
+
+MBED = Kind(
+    name="mbed",
+    description="a library for Mbed OS, for Mbed CLI 1, Mbed CLI 2 and Mbed Studio",
+    tested="CMakeLists.txt in a cross build by gcc for Cortex-M4; the example as C++17 with a stub of mbed.h, run on this machine. "
+    "Not built with Mbed OS.",
+    use="Put {directory} into the folder of your application. TESTS/{name}/golden/main.cpp is its example.",
+    arrange=_arrange,
+)
