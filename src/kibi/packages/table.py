@@ -12,9 +12,11 @@ from kibi.packages.golden import golden_of
 from kibi.packages.kind import Kind
 from kibi.packages.mbed import MBED
 from kibi.packages.platformio import PLATFORMIO
+from kibi.packages.python import PYTHON
+from kibi.packages.rust import RUST
 from kibi.packages.zephyr import ZEPHYR
 
-_KINDS = (CMAKE, ARDUINO, PLATFORMIO, MBED, ZEPHYR, ESP_IDF)
+_KINDS = (CMAKE, ARDUINO, PLATFORMIO, MBED, ZEPHYR, ESP_IDF, RUST, PYTHON)
 DEFAULT = CMAKE.name
 
 

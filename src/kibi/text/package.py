@@ -6,6 +6,7 @@ without any character that one of the languages reads as more than a letter.
 
 import re
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 
 from kibi.errors import InternalError
@@ -49,6 +50,17 @@ def bare_word(text: "str | CCode | FileName") -> PackageText:
     if not _WORD.fullmatch(word):
         raise InternalError(f"{word!r} is no word that every language of packages takes")
     return PackageText(word)
+
+
+def number_text(value: float) -> PackageText:
+    """A finite number, with the digits that give back the same one.
+
+    Raises:
+        InternalError: it is infinite or no number.
+    """
+    if not isfinite(value):
+        raise InternalError(f"{value} is no number of a package")
+    return PackageText(repr(float(value)))
 
 
 def sentence(text: str) -> PackageText:
