@@ -11,12 +11,13 @@ from kibi.packages.esp_idf import ESP_IDF
 from kibi.packages.golden import golden_of
 from kibi.packages.kind import Kind
 from kibi.packages.mbed import MBED
+from kibi.packages.micropython import MICROPYTHON
 from kibi.packages.platformio import PLATFORMIO
 from kibi.packages.python import PYTHON
 from kibi.packages.rust import RUST
 from kibi.packages.zephyr import ZEPHYR
 
-_KINDS = (CMAKE, ARDUINO, PLATFORMIO, MBED, ZEPHYR, ESP_IDF, RUST, PYTHON)
+_KINDS = (CMAKE, ARDUINO, PLATFORMIO, MBED, ZEPHYR, ESP_IDF, RUST, MICROPYTHON, PYTHON)
 DEFAULT = CMAKE.name
 
 
