@@ -7,6 +7,7 @@ from kibi.codegen import Library
 from kibi.errors import InputError
 from kibi.packages.arduino import ARDUINO
 from kibi.packages.cmake import CMAKE
+from kibi.packages.cmsis_pack import CMSIS_PACK
 from kibi.packages.esp_idf import ESP_IDF
 from kibi.packages.golden import golden_of
 from kibi.packages.kind import Kind
@@ -17,7 +18,7 @@ from kibi.packages.python import PYTHON
 from kibi.packages.rust import RUST
 from kibi.packages.zephyr import ZEPHYR
 
-_KINDS = (CMAKE, ARDUINO, PLATFORMIO, MBED, ZEPHYR, ESP_IDF, RUST, MICROPYTHON, PYTHON)
+_KINDS = (CMAKE, ARDUINO, PLATFORMIO, MBED, ZEPHYR, ESP_IDF, CMSIS_PACK, RUST, MICROPYTHON, PYTHON)
 DEFAULT = CMAKE.name
 
 

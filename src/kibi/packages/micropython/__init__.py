@@ -96,7 +96,8 @@ def _module(library: Library, parts: Wrapped) -> CCode:
 MICROPYTHON = Kind(
     name="micropython",
     description="a MicroPython module, as a native .mpy file or inside of the firmware",
-    tested="",
-    use="make -C {directory}/kibi_{name} MPY_DIR=.../micropython ARCH=armv7emsp, or USER_C_MODULES={directory} in the firmware's build",
+    tested="With MicroPython's sources: the native module built for armv7emsp and x64, and the module built into the Unix port; "
+    "golden vector run with both on Linux. Not run on a board.",
+    use="make -C {directory}/kibi_{name} MPY_DIR=.../micropython ARCH=armv7emsp. In firmware: USER_C_MODULES={directory}",
     arrange=_arrange,
 )
