@@ -12,7 +12,7 @@ from kibi.toolchain import build_image, compile_objects
 from tests.toolchain.tools import check_cross
 
 _M4 = target_named("cortex-m4")
-_DEVICES = tuple(entry.name for entry in targets() if not entry.is_host)
+_DEVICES = tuple(entry.name for entry in targets() if entry.is_known and not entry.is_host)
 
 
 def _source(folder: Path, text: str, name: str = "source.c") -> Path:

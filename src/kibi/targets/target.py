@@ -26,7 +26,7 @@ class Target:
         name: the name that users write.
         description: one line for `kibi targets`.
         kernel_sets: the kernel sets that it can run, best first; the last one is `portable`.
-        zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host.
+        zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host and for unknown processors.
         gcc_flags: machine flags for `arm-none-eabi-gcc`; empty if that compiler does not apply.
         emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`); empty if the target is not emulated.
         arena_alignment_bytes: the least alignment of a region's start; larger elements need more.
@@ -52,7 +52,12 @@ class Target:
     @property
     def is_host(self) -> bool:
         """True if this is the machine that Kibi runs on."""
-        return not self.zig_target
+        return self.name == "host"
+
+    @property
+    def is_known(self) -> bool:
+        """True if Kibi's compilers build for it; False for code that any compiler takes."""
+        return self.is_host or bool(self.zig_target)
 
 
 _SOFT = "thumb-freestanding-eabi"
@@ -83,6 +88,9 @@ _TARGETS = (
         "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _DSP, _HARD,
         "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
         "CORTEX_M33", 4, True, True, 100_000_000, None,
+    ),
+    Target(
+        "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,
     ),
     Target("host", "the machine that Kibi runs on", ("host", "portable"), "", "", (), "", 8, True, True, 0, None),
 )  # fmt: skip

@@ -36,6 +36,11 @@ def find_compiler(name: str, target: Target) -> Compiler:
     Raises:
         ToolchainError: there is no compiler of that name, it is not installed, or it does not support the target.
     """
+    if not target.is_known:
+        raise ToolchainError(
+            f"the target {target.name} is C for a processor that Kibi does not know, so that it is not built here. Build it with "
+            "your compiler, or take a core that `kibi targets` lists, or the host."
+        )
     if name == "zig":
         return _zig()
     if name != "gcc":
