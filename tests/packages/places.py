@@ -1,7 +1,7 @@
 """Packages of a small model in folders, for the tests that build them."""
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -34,12 +34,12 @@ def package(folder: Path, kind: str, target: str = "host") -> Library:
     return write(packaged(sources(target), kind), folder)
 
 
-def run(command: Sequence[str | Path], cwd: Path | None = None, **environment: str) -> str:
+def run(command: Sequence[str | Path], cwd: Path | None = None, environment: Mapping[str, str] | None = None) -> str:
     """What a command prints; fails with all of it if the command does."""
     done = subprocess.run(
         command,
         cwd=cwd,
-        env=environment or None,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]  # comes with Dask
 
 from tests.packages.places import NAME, package
 
@@ -144,7 +144,9 @@ def test_pack_description_has_the_elements_of_the_schema(tmp_path: Path) -> None
     _keys(dict.fromkeys(found), {"name", "vendor", "description", "url", "releases"}, optional)
     assert re.fullmatch(r"\d+\.\d+(\.\d+)?", root.get("schemaVersion") or "")
     assert all(_RESTRICTED.fullmatch(root.findtext(name) or "") for name in ("name", "vendor"))
-    versions = {each.get("version") for each in root.iter("release")} | {each.get("Cversion") for each in root.iter("component")}
+    versions = {each.get("version") for each in root.iter("release")} | {
+        each.get("Cversion") for each in root.iter("component")
+    }
     assert versions - {None} == {"1.0.0"}
     [component] = root.findall("components/component")
     assert {"Cclass", "Cgroup", "Cversion"} <= component.attrib.keys()
