@@ -117,6 +117,13 @@ def test_every_kind_says_what_it_is_and_what_was_tested(name: str) -> None:
     assert "DIR" in found.use.format(directory="DIR", name="NAME")
 
 
+def test_documents_list_every_kind_with_what_was_tested() -> None:
+    """In the order of the table."""
+    page = (Path(__file__).parents[2] / "docs" / "packages.md").read_text(encoding="utf-8")
+    rows = "\n".join(f"| `{each.name}` | {each.description} | {each.tested} |" for each in kinds())
+    assert rows in page
+
+
 @pytest.mark.parametrize("name", _NAMES)
 def test_sources_of_every_kind_are_measured_alike(name: str, tmp_path: Path) -> None:
     """The C files are those of the library, wherever they are."""
