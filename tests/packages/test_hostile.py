@@ -13,9 +13,10 @@ from kibi.codegen import Library, generate
 from kibi.packages import kinds, packaged
 from kibi.planner import PlannedModel
 from tests.packages.places import sources
+from tests.support.amount import amount
 from tests.text.hostile import NAMES, named, renamed
 
-_STARTS = range(0, len(NAMES), 13)
+_STARTS = range(0, len(NAMES), amount(31, 7))
 _C = (".c", ".h", ".cpp", ".ino")
 _COMMENT = re.compile(r"(?m)^# .*\n")
 _SUMMARY = re.compile(r"made by Kibi of [A-Za-z0-9 ._-]{1,81}")
@@ -47,7 +48,7 @@ def test_hostile_names_change_no_more_than_one_harmless_sentence(name: str) -> N
             if path.endswith(_C) or path in {each.path for each in hostile.records}:
                 continue  # tests/text/test_every_writer.py compares them
             assert _without_names(text) == _without_names(plain.files[path])
-            assert all(character == "\n" or character == "\t" or " " <= character <= "~" for character in text)
+            assert all(character in "\n\t" or " " <= character <= "~" for character in text)
 
 
 @pytest.mark.parametrize("start", _STARTS)
