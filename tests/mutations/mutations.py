@@ -8,6 +8,7 @@ from tests.mutations.frontends import FRONTENDS
 from tests.mutations.gate import GATE
 from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
+from tests.mutations.packages import PACKAGES
 from tests.mutations.pages import PAGES
 from tests.mutations.planner import PLANNER
 from tests.mutations.quantization import QUANTIZATION
@@ -17,6 +18,6 @@ from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
     *KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
-    *QUANTIZATION, *GATE, *PAGES,
+    *QUANTIZATION, *GATE, *PACKAGES, *PAGES,
 )  # fmt: skip
 """In the order in which they are tried."""

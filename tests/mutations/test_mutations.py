@@ -14,6 +14,7 @@ from tests.mutations.runner import PROJECT, Outcome, outcome_of, run
 _AREAS = frozenset(
     {
         "kernels",
+        "packages",
         "planner",
         "codegen",
         "importer",
