@@ -121,5 +121,5 @@ def _measured(
     graph = kibi.simplify(kibi.load(path))
     with temporary_folder() as folder:
         made = kibi.plan(graph, target, **plan)  # type: ignore[arg-type]  # each value is a text
-        library = kibi.compile(graph, made, folder)
+        library = kibi.compile(graph, made, folder, package=None)
         return kibi.measure(library, **run)  # type: ignore[arg-type]  # each value has the type of its option

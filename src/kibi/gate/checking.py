@@ -171,7 +171,7 @@ class _Model:
             self._graph, place.target, goal=options.goal, granularity=options.granularity, weights=options.weights
         )
         with temporary_folder() as folder:
-            library = kibi.compile(self._graph, plan, folder / "c", target=place.target)
+            library = kibi.compile(self._graph, plan, folder / "c", target=place.target, package=None)
             has_oracle = self._oracle and "equal_bits" not in wanted
             found = kibi.measure(library, compiler=options.compiler, level=options.level, oracle=has_oracle)
             if not found.bit_exact and "equal_bits" not in wanted:
@@ -235,7 +235,7 @@ class _Model:
         """The longest row step, of a library of its own: what slices take is no part of the other figures."""
         options = self._model.options
         with temporary_folder() as folder:
-            library = kibi.compile(self._graph, plan, folder / "c", target=place.target, slices=True)
+            library = kibi.compile(self._graph, plan, folder / "c", target=place.target, slices=True, package=None)
             found = kibi.measure(library, compiler=options.compiler, level=options.level, oracle=False).longest_step
         return (0.0, "") if found is None else (float(found.instructions), found.text)
 

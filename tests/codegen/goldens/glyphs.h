@@ -14,14 +14,14 @@ extern "C" {
 #define GLYPHS_ARENA_ALIGNMENT 4u
 
 #define GLYPHS_INPUTS 1u
-/* input 0: image, [1, 28, 28, 1] s8 */
+/* input 0: image, [1, 28, 28, 1] int8 */
 #define GLYPHS_INPUT_0_ELEMENTS 784u
 #define GLYPHS_INPUT_0_BYTES 784u
 #define GLYPHS_INPUT_0_SCALE 0.003921568859368563f
 #define GLYPHS_INPUT_0_ZERO_POINT (-128)
 
 #define GLYPHS_OUTPUTS 1u
-/* output 0: probabilities, [1, 10] s8 */
+/* output 0: probabilities, [1, 10] int8 */
 #define GLYPHS_OUTPUT_0_ELEMENTS 10u
 #define GLYPHS_OUTPUT_0_BYTES 10u
 #define GLYPHS_OUTPUT_0_SCALE 0.00390625f

@@ -19,13 +19,13 @@
  *       16        4  26 to 26      head
  *        0       16  3 to 26       scratch of operator 2 (MEAN) */
 
-/* tensor_0: [1, 9, 7, 2] s8, 9 rows of 14 bytes, from 96 */
+/* tensor_0: [1, 9, 7, 2] int8, 9 rows of 14 bytes, from 96 */
 static inline int8_t *tensor_0_row(uint8_t *arena, int32_t row)
 {
     return (int8_t *)(void *)(arena + row * 14 + 96);
 }
 
-/* conv0: [1, 9, 7, 4] s8, 9 rows of 28 bytes, placed one by one */
+/* conv0: [1, 9, 7, 4] int8, 9 rows of 28 bytes, placed one by one */
 static const uint8_t plan_conv0_offsets[9] = {
     54, 82, 16, 110, 72, 138, 44, 166, 16
 };
@@ -35,7 +35,7 @@ static inline int8_t *conv0_row(uint8_t *arena, int32_t row)
     return (int8_t *)(void *)(arena + plan_conv0_offsets[row]);
 }
 
-/* conv1: [1, 9, 7, 4] s8, 9 rows of 28 bytes, placed one by one */
+/* conv1: [1, 9, 7, 4] int8, 9 rows of 28 bytes, placed one by one */
 static const uint8_t plan_conv1_offsets[9] = {
     16, 44, 44, 44, 44, 16, 16, 72, 194
 };
@@ -45,7 +45,7 @@ static inline int8_t *conv1_row(uint8_t *arena, int32_t row)
     return (int8_t *)(void *)(arena + plan_conv1_offsets[row]);
 }
 
-/* head: [1, 4] s8, 1 row of 4 bytes, from 16 */
+/* head: [1, 4] int8, 1 row of 4 bytes, from 16 */
 static inline int8_t *head_row(uint8_t *arena)
 {
     return (int8_t *)(void *)(arena + 16);
@@ -73,8 +73,8 @@ static const kibi_conv2d_s8_params params_0 = {
     1,           /* pad */
 };
 
-/* Operator 0 (CONV_2D), 9 steps: input tensor_0 [1, 9, 7, 2] s8 at 96; filter tensor_1 [4, 3, 3, 2] s8; output conv0
- * [1, 9, 7, 4] s8 by row. */
+/* Operator 0 (CONV_2D), 9 steps: input tensor_0 [1, 9, 7, 2] int8 at 96; filter tensor_1 [4, 3, 3, 2] int8; output
+ * conv0 [1, 9, 7, 4] int8 by row. */
 static KIBI_NOINLINE void pooled_0_conv_2d(uint8_t *arena, int32_t step)
 {
     KIBI_OPERATOR_BEGIN(1);
@@ -109,8 +109,8 @@ static const kibi_conv2d_s8_params params_1 = {
     1,           /* pad */
 };
 
-/* Operator 1 (CONV_2D), 9 steps: input conv0 [1, 9, 7, 4] s8 by row; filter tensor_3 [4, 3, 3, 4] s8; output conv1
- * [1, 9, 7, 4] s8 by row. */
+/* Operator 1 (CONV_2D), 9 steps: input conv0 [1, 9, 7, 4] int8 by row; filter tensor_3 [4, 3, 3, 4] int8; output
+ * conv1 [1, 9, 7, 4] int8 by row. */
 static KIBI_NOINLINE void pooled_1_conv_2d(uint8_t *arena, int32_t step)
 {
     KIBI_OPERATOR_BEGIN(1);
@@ -139,8 +139,8 @@ static const kibi_mean_params params_2 = {
     -1,          /* shift */
 };
 
-/* Operator 2 (MEAN), 9 steps: input conv1 [1, 9, 7, 4] s8 by row; axes tensor_6 [2] s32; output head [1, 4] s8 at
- * 16. */
+/* Operator 2 (MEAN), 9 steps: input conv1 [1, 9, 7, 4] int8 by row; axes tensor_6 [2] int32; output head [1, 4] int8
+ * at 16. */
 static KIBI_NOINLINE void pooled_2_mean(uint8_t *arena, int32_t step)
 {
     KIBI_OPERATOR_BEGIN(1);

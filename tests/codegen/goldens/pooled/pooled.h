@@ -14,14 +14,14 @@ extern "C" {
 #define POOLED_ARENA_ALIGNMENT 4u
 
 #define POOLED_INPUTS 1u
-/* input 0: tensor_0, [1, 9, 7, 2] s8 */
+/* input 0: tensor_0, [1, 9, 7, 2] int8 */
 #define POOLED_INPUT_0_ELEMENTS 126u
 #define POOLED_INPUT_0_BYTES 126u
 #define POOLED_INPUT_0_SCALE 0.05000000074505806f
 #define POOLED_INPUT_0_ZERO_POINT (-3)
 
 #define POOLED_OUTPUTS 1u
-/* output 0: head, [1, 4] s8 */
+/* output 0: head, [1, 4] int8 */
 #define POOLED_OUTPUT_0_ELEMENTS 4u
 #define POOLED_OUTPUT_0_BYTES 4u
 #define POOLED_OUTPUT_0_SCALE 0.029999999329447746f
