@@ -448,7 +448,7 @@ def emulated_target(name: str) -> "Target":
     found = target(name)
     if not found.emulated_cpu:
         known = ", ".join(each.name for each in targets() if each.emulated_cpu)
-        raise TargetError(f"target {name!r} is not emulated, so nothing can be measured on it. Take one of: {known}.")
+        raise TargetError(f"target {name!r} is not emulated, so nothing can be measured on it. Emulated are: {known}.")
     return found
 
 

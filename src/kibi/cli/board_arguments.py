@@ -72,15 +72,21 @@ def chosen_processor(target_name: str | None, board_name: str | None, clock: str
     """Returns the processor and the board that options name.
 
     Raises:
-        TargetError: there is no such target, board or clock, the board has another processor than the target, or Kibi does not
-            compile for it.
+        TargetError: there is no such target, board or clock, or the board has another processor than the target.
     """
     found = None if board_name is None else board(board_name)
-    if found is not None and target_name is not None and target(target_name).name not in (found.core, "host"):
+    if (
+        found is not None
+        and target_name is not None
+        and target(target_name).name not in (found.target.name, "host", "generic")
+    ):
         raise TargetError(
             f"board {found.name!r} has a {found.core}, but --target is {target_name}. Leave one of the two out."
         )
-    processor = target(target_name or DEFAULT_TARGET) if found is None or target_name == "host" else found.target
+    if found is None or target_name not in (None, found.target.name):
+        processor = target(target_name or DEFAULT_TARGET)
+    else:
+        processor = found.target
     return Chosen(processor if clock is None else replace(processor, clock_hz=clock_of(clock)), found)
 
 

@@ -41,7 +41,7 @@ def boards(
     say(
         console,
         f"{len(found)} of {len(all_boards())} boards. RAM and flash are in KiB; waits are wait states of the flash at this "
-        "clock, where they are known. In brackets: cores that Kibi does not compile for.",
+        "clock, where they are known. In brackets: cores that get generic C, which is not measured.",
     )
 
 

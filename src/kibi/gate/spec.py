@@ -269,6 +269,10 @@ def _places(entry: Mapping[str, Any], folder: Path, problems: list[str]) -> list
     for name in entry.get("boards", ()):
         try:
             made = board(folder / name if name.endswith(".toml") else name)
+            if not made.is_supported:
+                problems.append(
+                    f"boards: {name!r} has the core {made.core}, which is not emulated: nothing can be measured on it"
+                )
             found.append(Place(name, made.target, made, ()))
         except TargetError as error:
             problems.append(f"boards: {str(error).rstrip('.')}")

@@ -8,6 +8,9 @@ from importlib.resources import files
 from kibi.errors import TargetError, did_you_mean
 from kibi.targets.target import Target, target, targets
 
+_GENERIC = "generic"
+"""The target whose C any compiler takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ram:
@@ -30,7 +33,7 @@ class Board:
         name: the name that users write.
         aliases: further names.
         title: the maker's name of the board, and of the chip.
-        core: the name of a target, or of a core that Kibi does not compile for.
+        core: the name of a target, or of a core that Kibi has only generic C for.
         clock_hz: the highest clock of the core.
         flash_wait_states: cycles of the core that a read of the flash waits at that clock; None if they are not known.
         ram: the ranges of RAM; data are usually in the first.
@@ -62,22 +65,13 @@ class Board:
 
     @property
     def is_supported(self) -> bool:
-        """True if Kibi compiles for the core."""
+        """True if Kibi has kernels for the core and emulates it; else it writes generic C for it, which is not measured."""
         return self.core in {each.name for each in targets()}
 
     @property
     def target(self) -> Target:
-        """The processor, at the clock of the board.
-
-        Raises:
-            TargetError: Kibi does not compile for this core.
-        """
-        if not self.is_supported:
-            raise TargetError(
-                f"board {self.name!r} has the core {self.core}, which Kibi neither compiles for nor emulates yet. "
-                "With --target host beside it, the model is planned for this machine instead."
-            )
-        return replace(target(self.core), clock_hz=self.clock_hz)
+        """The processor, at the clock of the board; `generic` where Kibi has no kernels for its core."""
+        return replace(target(self.core if self.is_supported else _GENERIC), clock_hz=self.clock_hz)
 
 
 @cache
