@@ -82,7 +82,7 @@ def demo(
     show_inspection(console, inspect(graph))
 
     plan = kibi.plan(graph, processor)
-    _section(console, 2, "Plan", "Every byte has its place before anything runs. Time goes down, addresses go right:")
+    _section(console, 2, "Plan", "Every byte has its place before anything runs:")
     say(console, memory_picture(PlannedModel.of(graph, plan), width=picture_columns(console)))
 
     images, truth = shipped.samples()

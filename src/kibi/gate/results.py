@@ -105,7 +105,7 @@ class Figure:
 
     @property
     def change_text(self) -> str:
-        """The difference to the baseline in words; empty without one or where there is none."""
+        """The difference to the baseline in words; empty without a baseline, or if nothing changed."""
         if not self.change or self.recorded is None or self.kind.unit == "bits":
             return ""
         if self.kind.unit == "part":

@@ -1,10 +1,9 @@
 """The table of kinds of packages, and the function that makes a package of a library."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from kibi.codegen import Library
-from kibi.errors import InputError
+from kibi.errors import InputError, did_you_mean
 from kibi.packages.arduino import ARDUINO
 from kibi.packages.cmake import CMAKE
 from kibi.packages.cmsis_pack import CMSIS_PACK
@@ -31,14 +30,12 @@ def kind(name: str) -> Kind:
     """Returns the kind of that name.
 
     Raises:
-        InputError: there is none; the text lists those that there are.
+        InputError: no kind has that name; the text lists all.
     """
     found = next((each for each in _KINDS if each.name == name), None)
     if found is None:
         names = [each.name for each in _KINDS]
-        near = get_close_matches(name, names, 1)
-        wish = f" Did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"unknown package {name!r}.{wish} Packages are: {', '.join(names)}.")
+        raise InputError(f"unknown package {name!r}.{did_you_mean(name, names)} Packages are: {', '.join(names)}.")
     return found
 
 

@@ -60,7 +60,7 @@ def proof_words(plan: Plan) -> str:
 
 
 def bound_words(plan: Plan) -> tuple[str, ...]:
-    """Says what any order of steps needs, and what a longer search could save; nothing where nothing is known."""
+    """Says what any order of steps needs, and what a longer search could save; empty if neither is known."""
     return tuple(each for each in (_order_words(plan), _effort_words(plan)) if each)
 
 

@@ -77,7 +77,7 @@ class Board:
 @cache
 def boards() -> tuple[Board, ...]:
     """Returns all boards that Kibi knows, in the order of its table."""
-    from kibi.targets.board_file import read_boards  # noqa: PLC0415 - whoever names no board reads no table
+    from kibi.targets.board_file import read_boards  # noqa: PLC0415 - the table is read when a board is named
 
     text = files("kibi.targets").joinpath("boards.toml").read_text(encoding="utf-8")
     return read_boards(text, "boards.toml")

@@ -10,7 +10,7 @@ from kibi.packages.sources import plain_texts
 from kibi.text.file_name import FileName
 
 EXAMPLE = FileName("example_main.c", "examples")
-"""The example, in a folder of its own: whoever compiles all files of the others has one `main`."""
+"""The example, in a folder of its own: builds that compile every file of the other folders get no second `main`."""
 
 
 def _arrange(library: Library, golden: Golden | None) -> Arrangement:

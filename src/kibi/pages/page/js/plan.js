@@ -10,7 +10,7 @@ import { followRuns, listBuffers } from "./steps.js";
 const NARROWEST = 1 / 4096;
 const NEAR = 24;
 
-/** Fills the section of the plan; there is none where nothing is stored in the arena. */
+/** Fills the section of the plan; a model that stores nothing in the arena has no such section. */
 export function showPlan() {
   const steps = followRuns();
   if (!steps.count || !part("plan")) return;
