@@ -19,7 +19,9 @@ def test_demo_ends_in_one_table_with_the_same_bits(kibi: Kibi, tmp_path: Path, m
         assert int(table[figure][0].replace(",", "")) > 0
     assert table["time"][1:] == ["ms", "at", "120", "MHz", "(estimate)"]
     assert " ".join(table["same bits"]).startswith("yes from Python, host C")
-    assert done.out.lower().count("addresses go up") == done.out.lower().count("addresses go") == 1  # the axes are those of the picture
+    assert (
+        done.out.lower().count("addresses go up") == done.out.lower().count("addresses go") == 1
+    )  # the axes are those of the picture
     assert "goes down" not in done.out
     assert list(tmp_path.iterdir()) == []
     assert done.out.isascii()

@@ -11,6 +11,7 @@ import kibi
 import kibi.demo
 from kibi.codegen import Library
 from kibi.codegen.provenance import digest
+from kibi.errors import OutputError
 from kibi.ir import Graph
 from tests.engines.networks import residual_network
 
@@ -118,8 +119,25 @@ def test_record_removes_nothing_outside_of_the_folder(tmp_path: Path, name: str)
 @pytest.mark.parametrize(
     "text", ["", "[]", "{", '{"kibi": 1, "files": []}', '{"kibi": 1, "files": {"a": 1}}', "[" * 100000]
 )
-def test_record_that_is_none_changes_nothing(tmp_path: Path, text: str) -> None:
-    """It is replaced like any file."""
+def test_record_that_is_none_stays(tmp_path: Path, text: str) -> None:
+    """It may be somebody's: nothing is written over it, and nothing beside it."""
     (tmp_path / "residual.json").write_text(text)
-    library = kibi.compile(residual_network(), None, tmp_path)
-    assert (tmp_path / "residual.json").read_text() == library.files["residual.json"]
+    with pytest.raises(OutputError, match=r"no library of Kibi's wrote: 'residual\.json'\. Nothing was written"):
+        kibi.compile(residual_network(), None, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["residual.json"]
+    assert (tmp_path / "residual.json").read_text() == text
+
+
+def test_file_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
+    """Whatever the folder: the library is written whole or not at all, and again over its own files."""
+    library = kibi.compile(residual_network(), None, tmp_path / "own")
+    assert kibi.compile(residual_network(), None, tmp_path / "own").files == library.files
+    name = next(name for name in library.files if name.startswith("kernels/"))
+    for number, each in enumerate(("residual.c", name, "CMakeLists.txt")):
+        path = tmp_path / str(number) / each
+        path.parent.mkdir(parents=True)
+        path.write_text("mine")
+        with pytest.raises(OutputError, match=rf"{number} has files that no library of Kibi's wrote: '{each}'"):
+            kibi.compile(residual_network(), None, tmp_path / str(number))
+        assert path.read_text() == "mine"
+        assert sum(found.is_file() for found in (tmp_path / str(number)).rglob("*")) == 1

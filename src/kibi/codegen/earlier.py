@@ -1,13 +1,15 @@
-"""Finds the files of an earlier library in the same folder that are no longer needed."""
+"""Tells the files of earlier libraries in a folder from those of others: what may be replaced, and what is no longer needed."""
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from kibi.errors import InputError
+from kibi.errors import InputError, OutputError
 from kibi.text.file_name import FileName
 
+_SHOWN = 5
 _MOST_RECORD_BYTES = 1 << 26
 """The limit of a record's size in bytes; a larger file is not a record of Kibi's."""
 
@@ -26,16 +28,22 @@ def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName
     Args:
         directory: the folder; it may be absent.
         names: the new files.
+
+    Raises:
+        OutputError: a new file has the place of one that no library wrote.
     """
     new = {name.path for name in names}
     own: dict[str, str] = {}
     others: set[str] = set()
+    records: set[str] = set()
     for path in sorted(directory.glob("*.json")) if directory.is_dir() else []:
         listed = _listed(path)
+        records |= {path.name} if listed else set()
         if path.name in new:
             own |= listed
         else:
             others |= listed.keys()
+    _check_foreign(directory, new - own.keys() - others - records)
     found = []
     for path_text, written in sorted(own.items()):
         name = _file_name(path_text)
@@ -43,6 +51,22 @@ def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName
         if name is not None and is_left and _is_as_written(directory, name, written):
             found.append(name)
     return tuple(found)
+
+
+def _check_foreign(directory: Path, names: Iterable[str]) -> None:
+    """Refuses to write where something is that no record lists.
+
+    Raises:
+        OutputError: there is such a file; the text names the first ones.
+    """
+    found = [name for name in sorted(names) if os.path.lexists(directory / name)]
+    if found:
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        shown = ", ".join(map(repr, found[:_SHOWN]))
+        raise OutputError(
+            f"{directory} has files that no library of Kibi's wrote: {shown}{more}. Nothing was written. Give another folder, "
+            "or move them."
+        )
 
 
 def _listed(path: Path) -> Mapping[str, str]:
