@@ -49,7 +49,7 @@ from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.cli.weights import check_read, codings, show_codings
 from kibi.errors import InputError
-from kibi.files import temporary_folder
+from kibi.files import files_digest, temporary_folder
 
 if TYPE_CHECKING:
     from kibi.codegen import Library
@@ -199,14 +199,16 @@ def compile_models(
             directory,
             target=processor,
             name=name,
-            command=_command(graphs, target, name, plan, words),
+            command=library_command(graphs, target, name, plan, words),
             **asdict(extras),
             package=package,
         )
     coded = codings(graphs, plans, options)
     if as_json:
         coding = {"coded_weights": [each.to_dict() for each in coded]} if coded else {}
-        print_json({**_record(library, directory), **({"tuning": tuning_record(tunings)} if tune else {}), **coding})
+        tuning = {"tuning": tuning_record(tunings)} if tune else {}
+        digest = files_digest(directory, library.paths)
+        print_json({**_record(library, directory), **tuning, **coding}, library=digest)
     else:
         _show(library, directory, joint)
         if len(models) == 1:
@@ -244,7 +246,7 @@ def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
         raise InputError(f"--name {name!r} cannot prefix C symbols. Take, for example, {identifier(name)!r}.")
 
 
-def _command(
+def library_command(
     graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None, options: Sequence[str]
 ) -> str:
     """Returns the command that makes the same files: without folders, so that the same input gives the same bytes."""
@@ -274,7 +276,7 @@ def _record(library: "Library", directory: Path) -> dict[str, object]:
         "package": library.package,
         "directory": str(directory),
         "models": models,
-        "files": sorted([*library.files, *(name.path for name in library.data)]),
+        "files": list(library.paths),
     }
 
 

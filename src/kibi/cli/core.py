@@ -1,5 +1,6 @@
 """`kibi core`: the C library that runs plan files."""
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +23,7 @@ from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.paths import build_commands, given_model
 from kibi.cli.terminal import facts, output, print_json, say, working
 from kibi.cli.weights import check_read
+from kibi.files import files_digest
 
 if TYPE_CHECKING:
     from kibi.planfile.core_library import Core
@@ -69,7 +71,7 @@ def write_core(
         command = " ".join(shlex.quote(word) for word in words)
         core = kibi.compile_core(files, directory, target=processor, kernels=kernels or (), command=command)
     if as_json:
-        print_json(_record(core, directory))
+        print_json(_record(core, directory), library=_digest(directory))
         return
     console = output()
     facts(
@@ -88,6 +90,12 @@ def write_core(
     say(console, f"Build it: {build_commands(directory)}")
     where = shlex.quote(str(directory))
     say(console, f"Make a file for it: kibi compile MODEL --format plan --core {where}/core.json -o model.kibi")
+
+
+def _digest(directory: Path) -> str:
+    """The digest of the core in a folder: of `core.json` and of the files that it lists."""
+    files = json.loads((directory / "core.json").read_text(encoding="utf-8"))["files"]
+    return files_digest(directory, ["core.json", *files])
 
 
 def _record(core: "Core", directory: Path) -> dict[str, object]:

@@ -8,6 +8,7 @@ from kibi.cli.arguments import AsJson, OutputFolder
 from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.paths import build_commands
 from kibi.cli.terminal import facts, output, print_json, say, working
+from kibi.files import files_digest
 
 
 def write_eager(
@@ -39,7 +40,9 @@ def write_eager(
         paths = kibi.compile_eager(directory, operators=names, target=target)
     written = list(known()) if names is None else names
     if as_json:
-        print_json({"target": target, "directory": str(directory), "operators": written, "files": len(paths)})
+        digest = files_digest(directory, [path.relative_to(directory).as_posix() for path in paths])
+        record = {"target": target, "directory": str(directory), "operators": written, "files": len(paths)}
+        print_json(record, library=digest)
         return
     console = output()
     facts(

@@ -47,7 +47,7 @@ def inspect_other(file: Path, key: Path | None, *, as_json: bool, is_for_models:
     except (PlanError, SignatureError) as error:
         raise type(error)(f"{file}: {error}") from None
     if as_json:
-        print_json(record)
+        print_json(record, is_of_model=False)
         return True
     show = {Inspected.PLAN_FILE: _show_plan_file, Inspected.PACKAGE: show_package, Inspected.KEY: _show_key}
     show[kind](output(), record)

@@ -24,6 +24,7 @@ from kibi.cli.convert import convert
 from kibi.cli.core import write_core
 from kibi.cli.demo import demo
 from kibi.cli.eager import write_eager
+from kibi.cli.envelope import told_of
 from kibi.cli.evaluate import evaluate
 from kibi.cli.events import events
 from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of, show_warning
@@ -103,6 +104,9 @@ app.command("boards", epilog="Example: kibi boards nucleo")(boards)
 app.command("operators", epilog="Example: kibi operators")(operators)
 app.command("events", epilog="Example: kibi events src --decode 0x1f2e --width 2")(events)
 app.command("demo", epilog="Example: kibi demo --output build/demo")(demo)
+for _each in app.registered_commands:
+    if _each.name and _each.callback:
+        _each.callback = told_of(_each.name, _each.callback)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

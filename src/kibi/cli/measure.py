@@ -1,5 +1,6 @@
 """`kibi measure`: what a model costs on a device."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,18 +31,21 @@ from kibi.cli.arguments import (
     compiler_named,
     emulated_target,
     format_named,
+    graph_words,
     load_simplified,
     not_compared,
+    option_words,
     plan_for,
     plan_options,
 )
 from kibi.cli.board_arguments import BoardName, Chosen, ClockRate, TargetName, chosen_processor, fit_line, measured_fit
+from kibi.cli.compile import library_command
 from kibi.cli.measure_checkpoints import show_checkpoint_cost
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.cli.weights import check_read, codings, measured_coding, show_codings
 from kibi.errors import InputError, MismatchError
-from kibi.files import temporary_folder
+from kibi.files import files_digest, temporary_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,6 +106,7 @@ def measure(
     the model fits the board; `kibi check` is for scripts that are to fail where it does not.
     """
     import kibi  # noqa: PLC0415
+    from kibi.codegen import Extras  # noqa: PLC0415
     from kibi.reports.coded_weights import coding_record  # noqa: PLC0415
     from kibi.reports.slices import check_slice  # noqa: PLC0415
 
@@ -123,17 +128,24 @@ def measure(
     )
     with working(f"measuring on {processor.name}"), temporary_folder() as folder:
         made = plan_for(graph, processor, plan, options)
-        tunings = []
+        words = [
+            *option_words(options),
+            *graph_words(without_pass, decompress=decompress),
+            *(["--tune"] if tune else []),
+        ]
+        tunings, digest = [], None
         if tune:
             tuning, made = tuned(graph, made, options, is_given=plan is not None, compiler=tool, level=level)
             tunings = [tuning]
         if is_plan:
             found = kibi.measure_plan(graph, made, compiler=tool, level=level, seed=seed, runs=runs)
         else:
-            has_slices = slices or slice_limit is not None
+            extras = Extras.of(slices=slices or slice_limit is not None, checkpoints=checkpoints)
+            command = library_command([graph], processor.name, None, plan, [*words, *extras.words])
             library = kibi.compile(
-                graph, made, folder, target=processor, slices=has_slices, checkpoints=checkpoints, package=None
+                graph, made, folder, target=processor, command=command, package=None, **asdict(extras)
             )
+            digest = files_digest(folder, library.paths)
             found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
         coded, cost = codings([graph], [made], options), None
         if coded and not is_plan:
@@ -143,7 +155,7 @@ def measure(
         weights_record = {"coded_weights": coding_record(coded[0], cost)} if coded else {}
         tuning_found = {"tuning": tuning_record(tunings)} if tune else {}
         fit_record = {"fit": fitted.to_dict()} if fitted else {}
-        print_json({**found.to_dict(), **tuning_found, **weights_record, **fit_record})
+        print_json({**found.to_dict(), **tuning_found, **weights_record, **fit_record}, library=digest)
     else:
         console = output()
         _show_totals(console, found, picked, fitted)

@@ -29,6 +29,7 @@ from kibi.cli.arguments import (
     load_simplified,
 )
 from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor, fit_line, plan_fit
+from kibi.cli.envelope import enveloped
 from kibi.cli.offline import check_alone, embedded, followed
 from kibi.cli.outlook import show_outlook
 from kibi.cli.paths import given_model, given_path
@@ -198,7 +199,8 @@ def plan(
     fitted = None if picked.board is None or is_comparison else plan_fit(planned[0].planned, picked.board)
     coded = [] if is_comparison else codings([planned[0].model], [planned[0].plan], given)
     if saved is not None:
-        write_file(saved, json_text(_record(planned[0], places, read, counted, coded, fitted), indent=2).text.encode())
+        record = enveloped(_record(planned[0], places, read, counted, coded, fitted))
+        write_file(saved, json_text(record, indent=2).text.encode())
         remark = "\n".join([*([remark] if remark else []), f"The plan is saved in {saved}, for `kibi compile --plan`."])
     if as_json:
         _print_json(planned, places, read, counted, coded, fitted, as_list=is_comparison)

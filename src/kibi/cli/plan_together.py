@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from kibi.cli.envelope import enveloped
 from kibi.cli.terminal import byte_text, facts, output, print_json, say, show, table
 from kibi.files import write_file
 from kibi.text.json import json_text
@@ -36,7 +37,7 @@ def show_together(
     buffers = [ApplicationBuffer.of(text) for text in texts]
     made = plan_together([each.model for each in planned], [each.plan for each in planned], buffers, effort=effort)
     if saved is not None:
-        write_file(saved, json_text(_record(planned, made), indent=2).text.encode())
+        write_file(saved, json_text(enveloped(_record(planned, made)), indent=2).text.encode())
     if as_json:
         print_json(_record(planned, made))
         return

@@ -13,6 +13,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from kibi.cli.envelope import enveloped, enveloped_each
 from kibi.printable import paragraph, printable
 from kibi.text.json import json_text
 
@@ -83,9 +84,22 @@ def is_roomy(console: Console) -> bool:
     return console.width >= _ROOMY_COLUMNS
 
 
-def print_json(record: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Prints one JSON document on standard output. Numbers that JSON does not have become null."""
-    sys.stdout.write(json_text(record, indent=2).text)
+def print_json(
+    record: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, library: str | None = None, is_of_model: bool = True
+) -> None:
+    """Prints one JSON document on standard output, with its origin. Numbers that JSON does not have become null.
+
+    Args:
+        record: an object, or a list with equally many objects for each model that was given.
+        library: the digest of the C library that was written or measured; None: there is none.
+        is_of_model: False if the file that was given is no model.
+    """
+    told = (
+        enveloped(record, library=library, is_of_model=is_of_model)
+        if isinstance(record, Mapping)
+        else enveloped_each(record)
+    )
+    sys.stdout.write(json_text(told, indent=2).text)
 
 
 def table(console: Console, *columns: str, title: str = "") -> Table:

@@ -35,7 +35,6 @@ class Tools:
         return asdict(self)
 
 
-@lru_cache
 def tools_here(compiler: str, target: str) -> Tools:
     """Returns the tools of this machine.
 
@@ -50,7 +49,7 @@ def tools_here(compiler: str, target: str) -> Tools:
     return Tools(
         kibi=kibi.version.__version__,
         kibi_sha256=_own_digest(),
-        compiler=found.identity.removeprefix(found.c[0]).strip(),
+        compiler=found.version,
         unicorn=_version("unicorn"),
         numpy=_version("numpy"),
     )
@@ -66,6 +65,7 @@ def tools_that_differ(own: Tools, wanted: Tools) -> str:
     return f"a worker has other tools: {'; '.join(others)}. Install the same ones on all workers."
 
 
+@lru_cache
 def _version(package: str) -> str:
     try:
         return version(package)

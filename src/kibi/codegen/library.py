@@ -146,6 +146,11 @@ class Library:
         return {name.path: text.text for name, text in self.texts.items()}
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths of all files in the library's folder, sorted."""
+        return tuple(sorted([*self.files, *(name.path for name in self.data)]))
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """Paths of the C files to compile, in the library's folder; no example is among them."""
         folders = {self.root, f"{self.root}/{KERNELS}" if self.root else KERNELS}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kibi.toolchain import load_shared
+from kibi.used_tools import noting_tools
 
 
 class Flag(IntFlag):
@@ -66,4 +67,5 @@ def hook_library() -> ctypes.CDLL:
     Raises:
         ToolchainError: it cannot be compiled.
     """
-    return load_shared([Path(__file__).parent / "hook.c"])
+    with noting_tools():  # what compiles Kibi's own helpers is no part of a report
+        return load_shared([Path(__file__).parent / "hook.c"])

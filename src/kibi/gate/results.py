@@ -6,9 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from kibi.gate.figures import KINDS, Kind
-
-SCHEMA_VERSION = 1
-"""The version of the JSON that `Report.to_dict` makes."""
+from kibi.version import SCHEMA_VERSION
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kibi.errors import ToolchainError
 from kibi.targets import Target
+from kibi.used_tools import note_tool
 
 COMPILERS = ("zig", "gcc")
 
@@ -29,13 +30,24 @@ class Compiler:
     cxx: tuple[str, ...]
     identity: str
 
+    @property
+    def version(self) -> str:
+        """Name and version, without the path."""
+        return self.identity.removeprefix(self.c[0]).strip()
+
 
 def find_compiler(name: str, target: Target) -> Compiler:
-    """The compiler of that name that makes code for the target.
+    """The compiler of that name that makes code for the target. It is noted as a tool that is used.
 
     Raises:
         ToolchainError: there is no compiler of that name, it is not installed, or it does not support the target.
     """
+    found = _found(name, target)
+    note_tool(found.version)
+    return found
+
+
+def _found(name: str, target: Target) -> Compiler:
     if not target.is_known:
         raise ToolchainError(
             f"the target {target.name} is C for a processor that Kibi does not know, so that it is not built here. Build it with "

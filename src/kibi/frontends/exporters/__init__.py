@@ -4,10 +4,10 @@ import io
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from kibi.frontends.exporters.exporter import PYTORCH, TENSORFLOW, Exporter, exported
+from kibi.frontends.exporters.exporter import PYTORCH, TENSORFLOW, Exporter, contents_digest, exported
 from kibi.frontends.formats import Kind, kind_of
 
-__all__ = ["Exporter", "exported", "exporter_of", "is_saved_model"]
+__all__ = ["Exporter", "contents_digest", "exported", "exporter_of", "is_saved_model"]
 
 _SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
 _KERAS = frozenset(("config.json", "model.weights.h5"))

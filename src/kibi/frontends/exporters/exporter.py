@@ -69,7 +69,7 @@ def exported(exporter: Exporter, path: Path) -> bytes:
             f"{path}: {exporter.name} converts this model, and is not installed. Install it beside Kibi: "
             f"{exporter.install}. Or convert the model elsewhere, and give the .tflite file."
         )
-    return _made(exporter, path, _digest(path))
+    return _made(exporter, path, contents_digest(path))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -86,7 +86,7 @@ def _made(exporter: Exporter, path: Path, digest: str) -> bytes:
     raise ModelError(str(path), [Problem(what, "Change the model, or convert it elsewhere and give the .tflite file")])
 
 
-def _digest(path: Path) -> str:
+def contents_digest(path: Path) -> str:
     """The SHA-256 of a file, or of the names and contents of all files in a folder."""
     whole = sha256()
     for each in sorted(path.rglob("*")) if path.is_dir() else [path]:

@@ -10,6 +10,7 @@ import numpy as np
 from kibi.errors import InternalError
 from kibi.planner.placement.problem import Bytes, PlacementProblem
 from kibi.planner.placement.strategy import Ending, Strategy, Sweep
+from kibi.used_tools import noting_tools
 
 SOURCES = tuple(
     Path(__file__).parent / "search_c" / name
@@ -95,7 +96,8 @@ def declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
 def _library() -> ctypes.CDLL:
     from kibi.toolchain import load_shared  # noqa: PLC0415 - planning alone should not load the toolchain
 
-    return declared(load_shared(SOURCES))
+    with noting_tools():  # what compiles Kibi's own helpers is no part of a report
+        return declared(load_shared(SOURCES))
 
 
 class Native:
