@@ -11,7 +11,7 @@ import kibi
 
 SOURCE = Path(kibi.__file__).parent
 LAYERS = (
-    ("version", "printable", "renames"),
+    ("version", "printable", "renames", "used_tools"),
     ("errors", "dtypes"),
     ("text",),
     ("files",),
@@ -43,7 +43,7 @@ LAYERS = (
         "updates",
     ),
     ("conversion",),
-    ("sweeps", "gate"),
+    ("sweeps", "gate", "schemas"),
     ("cli", "pytest_plugin"),
     ("__main__",),
 )

@@ -10,6 +10,7 @@ import pytest
 
 from kibi import demo
 from kibi.cli.main import main
+from tests.support.schemas import check_printed
 
 GLYPHS = demo.model_path()
 
@@ -39,12 +40,14 @@ Kibi = Callable[..., Outcome]
 
 @pytest.fixture
 def kibi(capsys: pytest.CaptureFixture[str]) -> Kibi:
-    """Run a command in this process, as in a pipe."""
+    """Run a command in this process, as in a pipe. What it prints as JSON is as its published schema says."""
 
     def run(*arguments: str | Path) -> Outcome:
         capsys.readouterr()
         code = main([str(argument) for argument in arguments])
         printed = capsys.readouterr()
+        if "--json" in arguments and printed.out:
+            check_printed(str(arguments[0]), printed.out)
         return Outcome(code, printed.out, printed.err)
 
     return run

@@ -38,6 +38,7 @@ from kibi.cli.plan import plan
 from kibi.cli.quantize import quantize
 from kibi.cli.report import report, view
 from kibi.cli.run import run_model
+from kibi.cli.schema import schema
 from kibi.cli.sign import sign, update
 from kibi.cli.sweep import sweep
 from kibi.cli.targets import targets
@@ -103,6 +104,7 @@ app.command("targets", epilog="Example: kibi targets")(targets)
 app.command("boards", epilog="Example: kibi boards nucleo")(boards)
 app.command("operators", epilog="Example: kibi operators")(operators)
 app.command("events", epilog="Example: kibi events src --decode 0x1f2e --width 2")(events)
+app.command("schema", epilog="Example: kibi schema plan")(schema)
 app.command("demo", epilog="Example: kibi demo --output build/demo")(demo)
 for _each in app.registered_commands:
     if _each.name and _each.callback:
