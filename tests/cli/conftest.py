@@ -10,6 +10,8 @@ import pytest
 
 from kibi import demo
 from kibi.cli.main import main
+from kibi.dtypes import DType
+from kibi.frontends.tflite.builder import ModelBuilder
 from tests.support.schemas import check_printed
 
 GLYPHS = demo.model_path()
@@ -57,3 +59,19 @@ def kibi(capsys: pytest.CaptureFixture[str]) -> Kibi:
 def glyphs() -> Path:
     """The shipped model."""
     return GLYPHS
+
+
+@pytest.fixture
+def two_ways(tmp_path: Path) -> Path:
+    """A model with two entry points: `clip`, and `size` in subgraph 1."""
+    b = ModelBuilder()
+    x, y = b.input([4], DType.F32, name="x:0"), b.tensor([4], DType.F32, name="y:0")
+    b.operator("RELU", [x], [y])
+    b.end_subgraph([y])
+    x, z = b.input([4], DType.F32, name="x_1:0"), b.tensor([4], DType.F32, name="z:0")
+    b.operator("ABS", [x], [z])
+    b.signature("clip", 0, [("x", x)], [("clipped", y)])
+    b.signature("size", 1, [("x", x)], [("magnitude", z)])
+    path = tmp_path / "two_ways.tflite"
+    path.write_bytes(b.finish([z]))
+    return path

@@ -110,22 +110,6 @@ def test_inspect_of_names_that_steer_terminals_prints_none_of_them(kibi: Kibi, t
         assert "[bold]x" in done.out
 
 
-@pytest.fixture
-def two_ways(tmp_path: Path) -> Path:
-    """A model with two entry points."""
-    b = ModelBuilder()
-    x, y = b.input([4], DType.F32, name="x:0"), b.tensor([4], DType.F32, name="y:0")
-    b.operator("RELU", [x], [y])
-    b.end_subgraph([y])
-    x, z = b.input([4], DType.F32, name="x_1:0"), b.tensor([4], DType.F32, name="z:0")
-    b.operator("ABS", [x], [z])
-    b.signature("clip", 0, [("x", x)], [("clipped", y)])
-    b.signature("size", 1, [("x", x)], [("magnitude", z)])
-    path = tmp_path / "two_ways.tflite"
-    path.write_bytes(b.finish([z]))
-    return path
-
-
 def test_inspect_shows_signatures(kibi: Kibi, two_ways: Path) -> None:
     """Each with its name, the names of its inputs and outputs, and the graph that it runs."""
     lines = [line.split() for line in kibi("inspect", two_ways).out.splitlines()]

@@ -1,5 +1,7 @@
 """Every writer with hostile names: what comes out compiles and parses, and C without its comments is the same for any names."""
 
+import csv
+import io
 import json
 import re
 import subprocess
@@ -24,6 +26,8 @@ from kibi.planner.plan import Plan
 from kibi.planner.regions.file import Region
 from kibi.reports.fences import fences
 from kibi.reports.fences_svg import fences_svg
+from kibi.reports.measurement import Measurement, OperatorCost
+from kibi.reports.measurement_tables import measurement_csv, measurement_markdown
 from kibi.reports.memory_comparison_svg import memory_comparison_svg
 from kibi.reports.memory_picture import memory_picture
 from kibi.reports.memory_svg import memory_svg
@@ -49,6 +53,10 @@ _REGIONS = (
     Region("NULL", 1 << 20, 3.0),
 )
 """Names that mean something in C: they are parts of names there."""
+_MEASURED = Measurement(
+    *("m", "t"), *(1,) * 10, cycles_estimate=None, bit_exact=True, oracle=None, ops=(), seeds=(0,), varies_with_inputs=False,
+    instructions_min=1, stack_bytes_min=1, not_executed=(),
+)  # fmt: skip
 _STARTS = range(0, len(NAMES), 13)
 _PLAIN = ("plain",)
 _C_TOKEN = re.compile(r"[A-Za-z_]\w*|\S")
@@ -195,6 +203,23 @@ def test_pictures_of_hostile_names_have_the_same_elements(start: int) -> None:
         assert set(_tags(svg)) == set(_tags(plain[kind])), kind
         assert "\x1b" not in svg
         assert "\u202e" not in svg
+
+
+def test_measurements_as_tables_hold_hostile_names() -> None:
+    """A line for each operator in both; cells that read back as visible text and begin no formula; no markup in Markdown."""
+    costs = tuple(OperatorCost(name, name, 1, 2, 3) for name in (*NAMES, "=1+1", "+1", "-1", "@SUM(A1)"))
+    found = replace(_MEASURED, model=NAMES[0], target=NAMES[-1], ops=costs, instructions=2 * len(costs))
+    rows = list(csv.reader(io.StringIO(measurement_csv(found).text)))
+    assert {len(each) for each in rows} == {17}
+    assert [each[3] for each in rows[1:-2]] == [each[4] for each in rows[1:-2]]
+    for cells in rows[1:]:
+        assert all(cell.isprintable() and not cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    lines = measurement_markdown(found).split("\n")
+    table = [line for line in lines if " | 1 | 2 | 2.00 | " in line]
+    assert len(table) == len(costs)
+    for line in table:
+        assert len(re.findall(r"(?<!\\)\|", line)) == 8
+        assert line.isprintable()
 
 
 @pytest.mark.parametrize("start", _STARTS)

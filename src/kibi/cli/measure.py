@@ -41,6 +41,7 @@ from kibi.cli.arguments import (
 from kibi.cli.board_arguments import BoardName, Chosen, ClockRate, TargetName, chosen_processor, fit_line, measured_fit
 from kibi.cli.compile import library_command
 from kibi.cli.measure_checkpoints import show_checkpoint_cost
+from kibi.cli.measure_files import CsvPath, MarkdownPath, NodeDataFolder, write_node_data, write_tables
 from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, output, print_json, say, show, table, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.cli.weights import check_read, codings, measured_coding, show_codings
@@ -97,6 +98,9 @@ def measure(
             show_default=False,
         ),
     ] = None,
+    csv: CsvPath = None,
+    markdown: MarkdownPath = None,
+    node_data: NodeDataFolder = None,
     no_oracle: NoOracle = False,
     as_json: AsJson = False,
 ) -> None:
@@ -118,6 +122,8 @@ def measure(
     check_read(weights, is_for_c=not (is_plan or tune))
     if is_plan and checkpoints:
         raise InputError("--checkpoints is for C. What a core's checkpoints take is in docs/plan-file.md.")
+    if is_plan and node_data is not None:
+        raise InputError("--node-data is for C, whose layers are those of the model. Leave --format plan out.")
     graph = load_simplified(
         model,
         without_pass,
@@ -147,9 +153,12 @@ def measure(
             )
             digest = files_digest(folder, library.paths)
             found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
+            if node_data is not None:
+                write_node_data(library.model, found, model, node_data)
         coded, cost = codings([graph], [made], options), None
         if coded and not is_plan:
             cost = measured_coding(graph, coded[0], found, processor, options, compiler=tool, level=level)
+    write_tables(found, csv, markdown)
     fitted = None if picked.board is None else measured_fit(found, made, picked.board)
     if as_json:
         weights_record = {"coded_weights": coding_record(coded[0], cost)} if coded else {}
@@ -252,6 +261,8 @@ def _of_inputs(found: "Measurement") -> "list[tuple[str, str | Text]]":
 
 
 def _show_operators(console: "Console", found: "Measurement") -> None:
+    from kibi.reports.measurement_tables import rest_instructions  # noqa: PLC0415
+
     columns = ("!operator", "output", ">MACs", ">instructions", ">per MAC", ">share", ">scratch")
     has_bars = console.is_terminal and is_roomy(console)
     rows = table(console, *columns, *([""] if has_bars else []))
@@ -268,7 +279,7 @@ def _show_operators(console: "Console", found: "Measurement") -> None:
             f"{cost.scratch_bytes:,}" if cost.scratch_bytes else "",
             *([_bar(cost.instructions / most)] if has_bars else []),
         )
-    rest = found.instructions - sum(cost.instructions for cost in found.ops)
+    rest = rest_instructions(found)
     rows.add_row("calls of kernels", "", "", f"{rest:,}", "", f"{rest / max(found.instructions, 1):.1%}", "")
     rows.add_section()
     per_mac = f"{found.instructions / found.macs:.2f}" if found.macs else ""

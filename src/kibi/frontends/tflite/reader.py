@@ -203,6 +203,12 @@ class ModelReader:
         other._enter_subgraph(number)  # noqa: SLF001 - its own class
         return other
 
+    @property
+    def name(self) -> str:
+        """The name of the subgraph; mostly empty, or `main`."""
+        with reading():
+            return _text(self._graph.Name())
+
     def _enter_subgraph(self, number: int) -> None:
         self.number = number
         self._graph = self._child(self._model.Subgraphs, number)
