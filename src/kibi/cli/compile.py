@@ -49,7 +49,7 @@ from kibi.cli.terminal import byte_text, facts, output, print_json, say, working
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.cli.weights import check_read, codings, show_codings
 from kibi.errors import InputError
-from kibi.files import files_digest, temporary_folder
+from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
     from kibi.codegen import Library
@@ -207,8 +207,7 @@ def compile_models(
     if as_json:
         coding = {"coded_weights": [each.to_dict() for each in coded]} if coded else {}
         tuning = {"tuning": tuning_record(tunings)} if tune else {}
-        digest = files_digest(directory, library.paths)
-        print_json({**_record(library, directory), **tuning, **coding}, library=digest)
+        print_json({**_record(library, directory), **tuning, **coding}, library=library.digest)
     else:
         _show(library, directory, joint)
         if len(models) == 1:

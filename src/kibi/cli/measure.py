@@ -46,7 +46,7 @@ from kibi.cli.terminal import BAD, FIGURE, GOOD, facts, is_roomy, name_of, outpu
 from kibi.cli.tuning import show_tunings, tuned, tuning_record
 from kibi.cli.weights import check_read, codings, measured_coding, show_codings
 from kibi.errors import InputError, MismatchError
-from kibi.files import files_digest, temporary_folder
+from kibi.files import temporary_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -151,7 +151,7 @@ def measure(
             library = kibi.compile(
                 graph, made, folder, target=processor, command=command, package=None, **asdict(extras)
             )
-            digest = files_digest(folder, library.paths)
+            digest = library.digest
             found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
             if node_data is not None:
                 write_node_data(library.model, found, model, node_data)

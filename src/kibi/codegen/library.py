@@ -157,6 +157,21 @@ class Library:
         return tuple(name.path for name in self.texts if name.suffix == ".c" and name.folder in folders)
 
     @property
+    def c_paths(self) -> tuple[str, ...]:
+        """Paths of the C files and headers in the folder of the C sources, sorted: the same in every kind of package."""
+        top = f"{self.root}/" if self.root else ""
+        folders = {self.root, f"{top}{KERNELS}"}
+        found = [name.path for name in self.texts if name.suffix in (".c", ".h") and name.folder in folders]
+        return tuple(sorted(path.removeprefix(top) for path in found))
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of what `sha256sum` prints of the C files and headers, a line for each: the same in every kind of package."""
+        top = f"{self.root}/" if self.root else ""
+        lines = (f"{file_digest(self.files[top + path])}  {path}\n" for path in self.c_paths)
+        return file_digest("".join(lines))
+
+    @property
     def model(self) -> CompiledModel:
         """The first, and mostly only, model."""
         return self.models[0]

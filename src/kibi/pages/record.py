@@ -1,10 +1,8 @@
 """The record of a report: everything that its page shows, as plain data for JSON."""
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from kibi.codegen import Library
 from kibi.pages.answer import Limits, accuracy_words, advice, answer_record, peak_words
 from kibi.pages.changes import changes_record
 from kibi.pages.layers import kernels_record, nodes_record, tensors_record
@@ -46,7 +44,7 @@ def report_record(
         "schema": "kibi-report",
         "schema_version": SCHEMA_VERSION,
         "made_by": {"kibi": __version__, "compiler": measured.compiler, "level": measured.level},
-        "library_sha256": library_digest(measured.library),
+        "library_sha256": measured.library.digest,
         "target": {
             "name": target,
             "description": measured.target.description,
@@ -63,14 +61,6 @@ def report_record(
         "choices": {**pareto_record(model, target, choices), "left_out": [printable(each) for each in left_out]},
         "changes": None if old is None else changes_record(model_record(old, Limits()), made),
     }
-
-
-def library_digest(library: Library) -> str:
-    """SHA-256 over the names and contents of a library's files in the order of their names, each with a null character after it."""
-    total = hashlib.sha256()
-    for name, text in sorted(library.files.items()):
-        total.update(f"{name}\0{text}\0".encode())
-    return total.hexdigest()
 
 
 def model_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
