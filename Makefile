@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo check check-all lint types test frameworks bench docs headers wheel fuzz mutations clean
+.PHONY: help setup setup-dev demo check check-all lint types test frameworks bench docs site headers wheel fuzz mutations clean
 
 help: ## What can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	@$(BIN)/python -m pip install --quiet --no-compile --group dev
 	@touch $@
 
+$(VENV)/.installed-docs: pyproject.toml $(VENV)/.installed-dev
+	@$(BIN)/python -m pip install --quiet --no-compile --group docs
+	@touch $@
+
 setup: $(VENV)/.installed ## Make the virtual environment and install Kibi
 
 setup-dev: $(VENV)/.installed-dev ## ... and what the tests need
@@ -50,7 +54,7 @@ check: setup-dev lint ## All that CI runs
 	$(BIN)/python tests/check.py -n $(JOBS)
 
 check-all: export KIBI_TESTS := exhaustive
-check-all: setup-dev lint types ## ... and the slow, exhaustive tests
+check-all: setup-dev lint types site ## ... and the slow, exhaustive tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow"
 	$(MAKE) wheel
 	$(MAKE) frameworks
@@ -82,6 +86,10 @@ mutations: setup-dev ## Seed bugs one by one, and see that tests catch each; ARG
 docs: setup-dev ## Write generated tables, pictures and figures anew
 	$(BIN)/python docs/generate.py
 
+site: $(VENV)/.installed-docs ## The documents as a site, with search and the Python API: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "Look at it: $(BIN)/python -m http.server --directory site"
+
 headers: setup-dev ## Write the parameter structs of the kernels' headers anew, from kibi/kernels/params
 	$(BIN)/python -c "from kibi.kernels.headers import write_headers; write_headers()"
 
@@ -89,4 +97,4 @@ wheel: setup-dev ## Build the wheel, install it apart, and test it outside the s
 	$(BIN)/python tests/wheel.py -q -n $(JOBS) -m "not slow and not oracle"
 
 clean: ## Remove what was built
-	rm -rf $(VENV) $(VENV)-frameworks build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-frameworks build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -43,7 +43,12 @@ class Interpreter(PythonInterpreter):
         arena: as in `kibi.runtime.Interpreter`.
         engine: `python`: the Python runtime, which is the definition. `host`: the model's C code on this machine.
         workers: the most processes that `run_batch` uses with `engine="host"`; None: one on each core.
-        guard, allocate, handler, use_context, use_embedded_plan: as in `kibi.runtime.Interpreter`.
+        guard: True if canaries in free bytes are kept and checked.
+        allocate: True to allocate at once; False: the caller calls `allocate`, after `register_preallocated`.
+        handler: receives the events; None: that of the current Context, or nobody.
+        use_context: True to follow the Context whose with-block is entered; False: all memory is the interpreter's own.
+        use_embedded_plan: which plan to follow where none is given: True for that of the model file, False for the default plan of
+            the host, None for the first that there is.
 
     Raises:
         InputError: there is no such engine, or an argument has another type, or it is for the other engine.
