@@ -76,7 +76,7 @@ def measured(only: str) -> Counts:
     for model in MODELS:
         path = ZOO / "models" / f"{model}.tflite"
         if only in f"model {model}" and path.is_file():
-            found[f"model {model}"] = _counts(kibi.simplify(kibi.load(path)), "cortex-m4")
+            found[f"model {model}"] = _of_model(kibi.simplify(kibi.load(path)))
     for model in CODED:
         path = ZOO / "models" / f"{model}.tflite"
         if only in f"weights of {model}" and path.is_file():
@@ -129,7 +129,16 @@ def _measured(graph: kibi.Graph, plan: kibi.Plan) -> Measurement:
 
 
 def _counts(graph: kibi.Graph, core: str) -> dict[str, int]:
-    taken = _measured(graph, kibi.plan(graph, core))
+    return _costs(_measured(graph, kibi.plan(graph, core)))
+
+
+def _of_model(graph: kibi.Graph) -> dict[str, int]:
+    """What a model takes on the Cortex-M4, with all that its RAM and its flash hold."""
+    taken = _measured(graph, kibi.plan(graph, "cortex-m4"))
+    return {**_costs(taken), "ram_bytes": taken.ram_bytes, "flash_bytes": taken.flash_bytes}
+
+
+def _costs(taken: Measurement) -> dict[str, int]:
     return {
         "instructions": taken.instructions,
         "code_bytes": taken.code_bytes,

@@ -57,6 +57,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
         "recording.svg",
         "packages.svg",
         "update_states.svg",
+        "beside_tflm.svg",
     ):
         made[docs / "images" / name] = lambda name=name: _pictures()[name]  # type: ignore[misc]  # as above
     for path in (_README, ROOT / "CONTRIBUTING.md", *sorted(docs.glob("*.md"))):
@@ -74,9 +75,15 @@ def _document(path: Path) -> str:
 
 def _with_tables(path: Path, text: str) -> str:
     import tables  # noqa: PLC0415 - as above
+    from beside_tflm import beside_sentence  # noqa: PLC0415 - as above
 
     made: Mapping[Path, Mapping[str, Callable[[], str]]] = {
-        _README: {"figures": tables.figures, "operators": tables.operators_sentence, "rows": tables.rows_sentence},
+        _README: {
+            "beside": beside_sentence,
+            "figures": tables.figures,
+            "operators": tables.operators_sentence,
+            "rows": tables.rows_sentence,
+        },
         _KERNELS: {"counts": tables.recorded_counts},
         _PLAN_FILE: {"records": tables.records},
         _UPDATES: {"package": tables.package_records},

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from beside_tflm import beside_picture
 from packages import packages_picture
 from update_states import update_states_picture
 
@@ -49,6 +50,7 @@ def pictures() -> Mapping[str, str]:
         "recording.svg": _recording_picture(),
         "packages.svg": packages_picture(),
         "update_states.svg": update_states_picture(),
+        "beside_tflm.svg": beside_picture(),
     }
 
 

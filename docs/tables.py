@@ -328,8 +328,7 @@ def rows_sentence() -> str:
         "By default, Kibi places rows. Its kernels compute one row at a time, wherever that row is stored. So operators can\n"
         "alternate, and each row has a place and a lifetime of its own. The arithmetic does not change, and this plan gives\n"
         f"{same} in **{rows.ram_bytes:,} bytes of RAM instead of {whole.ram_bytes:,}**, stack included. "
-        "[Why that works](docs/memory-by-the-row.md).\n\n"
-        "![Memory plan of the same model, by the row](docs/images/plan_by_rows.svg)\n"
+        "[Why that works](docs/memory-by-the-row.md).\n"
     )
 
 
