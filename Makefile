@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo check check-all lint types test frameworks bench docs site headers wheel fuzz mutations clean
+.PHONY: help setup setup-dev demo check check-all lint types test frameworks bench docs site headers wheel release fuzz mutations clean
 
 help: ## What can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	@$(BIN)/python -m pip install --quiet --no-compile --group dev
 	@touch $@
 
+$(VENV)/.installed-release: pyproject.toml $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --no-compile --group release
+	@touch $@
+
 $(VENV)/.installed-docs: pyproject.toml $(VENV)/.installed-dev
 	@$(BIN)/python -m pip install --quiet --no-compile --group docs
 	@touch $@
@@ -54,7 +58,7 @@ check: setup-dev lint ## All that CI runs
 	$(BIN)/python tests/check.py -n $(JOBS)
 
 check-all: export KIBI_TESTS := exhaustive
-check-all: setup-dev lint types site ## ... and the slow, exhaustive tests
+check-all: setup-dev lint types site $(VENV)/.installed-release ## ... and the slow, exhaustive tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow"
 	$(MAKE) wheel
 	$(MAKE) frameworks
@@ -95,6 +99,11 @@ headers: setup-dev ## Write the parameter structs of the kernels' headers anew, 
 
 wheel: setup-dev ## Build the wheel, install it apart, and test it outside the source tree
 	$(BIN)/python tests/wheel.py -q -n $(JOBS) -m "not slow and not oracle"
+
+release: $(VENV)/.installed-release ## Build and check the files of a release: dist/
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python -m build --quiet --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
 
 clean: ## Remove what was built
 	rm -rf $(VENV) $(VENV)-frameworks build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,6 +28,15 @@ def test_story_on_the_shipped_model_gives_the_same_bits(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not KIBI.exists(), reason="the command is not installed beside this Python")
+def test_demo_runs_in_any_folder(tmp_path: Path) -> None:
+    """`kibi demo` of the installed package goes all the way, without a file of the repository, and leaves none."""
+    done = subprocess.run([str(KIBI), "demo"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "same bits" in done.stdout
+    assert done.stdout.endswith("Now yours: kibi measure model.tflite\n")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not KIBI.exists(), reason="the command is not installed beside this Python")
 def test_command_line_speaks_json(tmp_path: Path) -> None:
     """The installed command plans the shipped model and prints one JSON object."""
     command = [str(KIBI), "plan", str(kibi.demo.model_path()), "--json"]

@@ -9,7 +9,7 @@
     info = kibi.measure(lib)                               # emulated: instructions, stack, flash, RAM
 
 `kibi.simplify(model)` removes what costs something and changes no bit. To run a model many times, make a
-`kibi.Interpreter(model, plan)`. `docs/glossary.md` explains the words.
+`kibi.Interpreter(model, plan)`. The documents' glossary explains the words.
 """
 
 from importlib import import_module

@@ -39,7 +39,7 @@ def evaluate(
     Args:
         model: the graph.
         data: the path of a `.npz` or `.npy` file or of a folder; `module:function` or `file.py:function`; or a function that yields
-            inputs, or pairs of input and label. `docs/evaluate.md` describes each.
+            inputs, or pairs of input and label. The page on evaluating a model describes each.
         truth: a file with the label of each input, `.npy` or text; None: the labels in the data, if there are any.
         labels: the names of the classes in order; None: they have numbers.
         score: the score of a detector of anomalies: `reconstruction`, `output` or `class:N`; None: what follows from the shapes.

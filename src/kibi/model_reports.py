@@ -22,7 +22,7 @@ class Report:
     """A report of a model.
 
     Attributes:
-        record: all that the page shows, as plain data for JSON; `docs/report.md` describes it.
+        record: all that the page shows, as plain data for JSON; the page on reports describes it.
         page: the page, HTML in UTF-8.
     """
 

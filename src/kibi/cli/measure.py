@@ -121,7 +121,7 @@ def measure(
     is_plan = format_named(file_format) == "plan"
     check_read(weights, is_for_c=not (is_plan or tune))
     if is_plan and checkpoints:
-        raise InputError("--checkpoints is for C. What a core's checkpoints take is in docs/plan-file.md.")
+        raise InputError("--checkpoints is for C. What a core's checkpoints take is on Kibi's page on plan files.")
     if is_plan and node_data is not None:
         raise InputError("--node-data is for C, whose layers are those of the model. Leave --format plan out.")
     graph = load_simplified(

@@ -137,7 +137,7 @@ def read_spec(text: str, path: Path) -> Spec:
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: {error}. Write TOML, as docs/gate.md shows.") from None
+        raise InputError(f"{path}: {error}. Write TOML, as Kibi's page on the gate shows.") from None
     told = list(_table_problems(table, path.parent))
     problems = [problem for _, problem in told]
     sound = _without(table, told)

@@ -101,7 +101,7 @@ def read_spec(text: str, source: str, folder: Path) -> Spec:
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{source}: {error}. Write TOML, as docs/sweep.md shows.") from None
+        raise InputError(f"{source}: {error}. Write TOML, as Kibi's page on sweeps shows.") from None
     told = [*_form_problems(table)]
     problems, wrong = [problem for _, problem in told], {key for key, _ in told}
     sound = {key: value for key, value in table.items() if key not in wrong}

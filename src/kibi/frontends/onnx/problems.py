@@ -24,7 +24,7 @@ class Unsupported(Exception):  # noqa: N818 - it is caught within the reader, an
 
 def unsupported() -> Unsupported:
     """The reason for an operator that has no conversion."""
-    return Unsupported("it is not supported", "Replace it; docs/onnx-operators.md lists what is")
+    return Unsupported("it is not supported", "Replace it; Kibi's page on operators of ONNX lists what is")
 
 
 def grouped(found: Sequence[tuple[Node, Unsupported]]) -> list[Problem]:

@@ -109,7 +109,7 @@ class Tokens:
         """
         at = token or self.next
         found = "" if token else f", and {at.text[:_SHOWN]!r} is there" if at.text else ", and the text ends"
-        raise InputError(f"{self._source}, line {at.line}: {what}{found}. See docs/graph-text.md for the form.")
+        raise InputError(f"{self._source}, line {at.line}: {what}{found}. Kibi's page on graphs as text has the form.")
 
 
 def _tokens(text: str) -> list[Token]:

@@ -155,7 +155,9 @@ def _class(where: str, given: object) -> type[Operator]:
     missing = ", ".join(sorted(operator.__abstractmethods__))
     missing = ", ".join(filter(None, [missing, *(name for name in _FACTS if not hasattr(operator, name))]))
     if missing:
-        raise InputError(f"{where}: {operator.__name__} leaves out {missing}. See docs/custom-operators.md.")
+        raise InputError(
+            f"{where}: {operator.__name__} leaves out {missing}. Kibi's page on custom operators shows one."
+        )
     if "__dataclass_fields__" not in vars(operator) or vars(operator).get("__hash__", ...) is None:
         raise InputError(f"{where}: {operator.__name__} is no frozen dataclass. Put @dataclass(frozen=True) in front.")
     if not _NAME.fullmatch(operator.name):

@@ -83,4 +83,4 @@ def refusal_of(name: str) -> tuple[str, str]:
         return "", ""
     code = name.removeprefix(_PREFIX)
     remedy = f"Register it with kibi.ops.register_custom({code!r}, …), or install a distribution that has it"
-    return vendor_of(code) or ("", f"{remedy}: see docs/custom-operators.md")
+    return vendor_of(code) or ("", f"{remedy}: see `help(kibi.ops.register_custom)`")
