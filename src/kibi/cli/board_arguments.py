@@ -8,7 +8,7 @@ import typer
 from kibi.cli.arguments import DEFAULT_TARGET
 from kibi.cli.terminal import BAD, GOOD
 from kibi.errors import TargetError
-from kibi.targets import Board, Target, board, target
+from kibi.targets import Board, Target, board, boards, target, targets
 from kibi.targets.clock import clock_of
 
 if TYPE_CHECKING:
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from kibi.reports.board_fit import Fit
     from kibi.reports.measurement import Measurement
 
+
+def target_names(incomplete: str) -> list[str]:
+    """Returns the targets whose names begin so: what a shell offers after --target."""
+    return [each.name for each in targets() if each.name.startswith(incomplete)]
+
+
+def board_names(incomplete: str) -> list[str]:
+    """Returns the names and aliases of boards that begin so: what a shell offers after --board, before files."""
+    known = (name for each in boards() for name in (each.name, *each.aliases))
+    return [name for name in known if name.startswith(incomplete)]
+
+
 TargetName = Annotated[
     str | None,
     typer.Option(
@@ -26,6 +38,7 @@ TargetName = Annotated[
         metavar="T",
         help="The processor; `kibi targets` lists them.",
         show_default=DEFAULT_TARGET,
+        autocompletion=target_names,
     ),
 ]
 BoardName = Annotated[
@@ -35,6 +48,7 @@ BoardName = Annotated[
         metavar="B",
         help="The board, instead of a target; `kibi boards` lists them. Or a file NAME.toml that describes one.",
         show_default=False,
+        autocompletion=board_names,
     ),
 ]
 ClockRate = Annotated[

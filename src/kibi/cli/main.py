@@ -50,7 +50,7 @@ _TRACEBACK = "--traceback"
 app = typer.Typer(
     name="kibi",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,  # for bash, zsh, fish and PowerShell
     # Boxes and colours where a person reads the help; plain text in a pipe.
     rich_markup_mode="rich" if sys.stdout is not None and sys.stdout.isatty() else None,
     context_settings={"help_option_names": ["-h", "--help"]},
