@@ -9,6 +9,7 @@ import sys
 import tarfile
 import zipfile
 from email.parser import BytesParser
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -42,10 +43,15 @@ def _texts(path: Path) -> list[str]:
     ]
 
 
+@cache
+def _of_make() -> re.Pattern[str]:
+    targets = "|".join(set(_MAKE.findall((ROOT / "Makefile").read_text(encoding="utf-8"))))
+    return re.compile(rf"(?:`|: |^|\bRun )make (?:{targets})\b", re.MULTILINE)
+
+
 def _commands_of_a_clone(text: str) -> list[str]:
     """Returns what a text says that only those can do or find who have the repository."""
-    targets = "|".join(set(_MAKE.findall((ROOT / "Makefile").read_text(encoding="utf-8"))))
-    return re.findall(rf"(?:`|: |^|\bRun )make (?:{targets})\b", text, re.MULTILINE) + _OF_A_CLONE.findall(text)
+    return _of_make().findall(text) + _OF_A_CLONE.findall(text)
 
 
 def test_commands_of_a_clone_are_recognized() -> None:

@@ -212,6 +212,10 @@ class CacheWarning(UserWarning):
     """The cache of compiled files is not used, because others can write it or Kibi cannot. Results stay the same."""
 
 
+class CompilerWarning(UserWarning):
+    """No compiler of this machine can build what makes results better; they are right without it."""
+
+
 class DataWarning(UserWarning):
     """Data look as if they were not what the model was trained on. Results are those of the data as they are."""
 

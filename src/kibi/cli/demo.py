@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.arguments import emulated_target
+from kibi.cli.arguments import CompilerName, compiler_named, emulated_target
 from kibi.cli.board_arguments import BoardName, TargetName, chosen_processor
 from kibi.cli.inspect import show_inspection
 from kibi.cli.measure import time_texts
@@ -50,6 +50,7 @@ def demo(
     *,
     target: TargetName = None,
     board: BoardName = None,
+    compiler: CompilerName = "zig",
     directory: Annotated[
         Path | None,
         typer.Option(
@@ -75,6 +76,7 @@ def demo(
 
     processor, console = chosen_processor(target, board).target, output()
     emulated_target(processor.name)
+    tool = compiler_named(compiler)
     graph = kibi.load(shipped.model_path())
     _title(console, processor)
 
@@ -100,9 +102,9 @@ def demo(
         _show_library(console, library, directory)
         _section(console, 5, "Measure", _what_is_measured(processor, len(inputs)))
         with working(f"compiling for the {processor.name} and running on the emulated core"):
-            found = kibi.measure(library)
+            found = kibi.measure(library, compiler=tool)
         with working("comparing Python, C on this machine and the device"):
-            verified = kibi.verify(graph, plan, target=processor, inputs=inputs)
+            verified = kibi.verify(graph, plan, target=processor, inputs=inputs, compiler=tool)
     _show_result(console, found, verified, processor)
     if not (found.bit_exact and verified.is_exact):
         raise MismatchError("\n".join(map(str, verified.differences)) or "the device's bits differ from Python's.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kibi.toolchain import load_shared
+from kibi.toolchain import host_compiler, load_shared
 from kibi.used_tools import noting_tools
 
 
@@ -68,4 +68,4 @@ def hook_library() -> ctypes.CDLL:
         ToolchainError: it cannot be compiled.
     """
     with noting_tools():  # what compiles Kibi's own helpers is no part of a report
-        return load_shared([Path(__file__).parent / "hook.c"])
+        return load_shared([Path(__file__).parent / "hook.c"], compiler=host_compiler())

@@ -36,7 +36,7 @@ class BatchEngine:
         model: the graph.
         plan: its plan, for any target, which is right for the model.
         workers: how many processes at most; None: as many as there are cores.
-        compiler: `zig` or `gcc`.
+        compiler: `zig` or `gcc`; None: zig where it is installed, else the system's.
         level: of the compiler: `0`, `1`, `2`, `3` or `s`.
 
     Raises:
@@ -45,7 +45,7 @@ class BatchEngine:
     """
 
     def __init__(
-        self, model: Graph, plan: Plan, *, workers: int | None = None, compiler: str = "zig", level: str = "2"
+        self, model: Graph, plan: Plan, *, workers: int | None = None, compiler: str | None = None, level: str = "2"
     ) -> None:
         self._given = model, plan
         self._planned = PlannedModel.of(model, plan)

@@ -14,7 +14,7 @@ from kibi.errors import InternalError, LimitError
 from kibi.ir import TensorType
 from kibi.ops import While
 from kibi.runtime import check_inputs
-from kibi.toolchain import load_shared
+from kibi.toolchain import host_compiler, load_shared
 
 _GUARD_BYTES = 64
 _CANARY = 0xC5
@@ -29,7 +29,7 @@ class HostEngine:
     Args:
         library: written to disk.
         index: which of its models.
-        compiler: `zig` or `gcc`.
+        compiler: `zig` or `gcc`; None: zig where it is installed, else the system's.
         level: `0`, `1`, `2`, `3` or `s`.
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
 
@@ -42,14 +42,16 @@ class HostEngine:
         library: Library,
         index: int = 0,
         *,
-        compiler: str = "zig",
+        compiler: str | None = None,
         level: str = "2",
         storage: Sequence[Path] | None = None,
     ) -> None:
         self._model = library.models[index]
         sources, folder = written_sources(library)
         with storage_sources(library, storage) as further:
-            shared = load_shared([*sources, *further], compiler=compiler, level=level, includes=[folder])
+            shared = load_shared(
+                [*sources, *further], compiler=compiler or host_compiler(), level=level, includes=[folder]
+            )
         prefix = f"{self._model.graph.name}_"
         self._functions = {name.removeprefix(prefix): shared[name] for name in entry_points(self._model)}
         for name in {"input", "output", "variable"} & set(self._functions):

@@ -32,6 +32,7 @@ from kibi.planner import PlannedModel
 from kibi.targets import target
 from kibi.toolchain.build import build_shared
 from kibi.toolchain.cache import checked_copy
+from kibi.toolchain.compilers import host_compiler
 
 _POINTER_BYTES = 8 if sys.maxsize > 1 << 32 else 4
 _KEPT = (
@@ -54,12 +55,12 @@ class HostCode:
     library: Path
 
     @staticmethod
-    def of(planned: PlannedModel, *, compiler: str = "zig", level: str = "2") -> "HostCode":
+    def of(planned: PlannedModel, *, compiler: str | None = None, level: str = "2") -> "HostCode":
         """Writes and builds the C code of a planned model; the cache keeps what was built.
 
         Args:
             planned: the model and its plan, for any target.
-            compiler: `zig` or `gcc`.
+            compiler: `zig` or `gcc`; None: zig where it is installed, else the system's.
             level: `0`, `1`, `2`, `3` or `s`.
 
         Raises:
@@ -69,7 +70,9 @@ class HostCode:
             library = write(generate([planned], target("host")), folder)
             sources, includes = written_sources(library)
             with storage_sources(library) as further:
-                built = build_shared([*sources, *further], compiler=compiler, level=level, includes=[includes])
+                built = build_shared(
+                    [*sources, *further], compiler=compiler or host_compiler(), level=level, includes=[includes]
+                )
         return HostCode(library.model, built)
 
     def layout(self) -> dict[str, Any]:

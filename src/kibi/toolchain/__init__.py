@@ -3,7 +3,7 @@
 from kibi.toolchain.build import build_image, build_program, build_shared, load_shared
 from kibi.toolchain.cache import cache_folder
 from kibi.toolchain.compile import compile_objects
-from kibi.toolchain.compilers import COMPILERS
+from kibi.toolchain.compilers import COMPILERS, host_compiler
 from kibi.toolchain.flags import LEVELS
 from kibi.toolchain.image import FLASH_ADDRESS, RAM_ADDRESS, Image, Segment, Symbol, read_image
 
@@ -20,6 +20,7 @@ __all__ = [
     "build_shared",
     "cache_folder",
     "compile_objects",
+    "host_compiler",
     "load_shared",
     "read_image",
 ]

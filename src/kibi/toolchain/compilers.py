@@ -1,4 +1,4 @@
-"""Finding the compilers: zig's bundled clang from PyPI, and GCC from `PATH`."""
+"""Finding the compilers: zig's bundled clang from PyPI, and those of `PATH`: GCC for devices, GCC or clang for this machine."""
 
 import shutil
 import subprocess
@@ -13,6 +13,8 @@ from kibi.targets import Target
 from kibi.used_tools import note_tool
 
 COMPILERS = ("zig", "gcc")
+_OF_THE_SYSTEM = (("gcc", "g++"), ("clang", "clang++"), ("cc", "c++"))
+"""The commands that `gcc` means on this machine, the first that there is: they take the same flags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,24 @@ def _found(name: str, target: Target) -> Compiler:
     if name != "gcc":
         raise ToolchainError(f"unknown compiler {name!r}. Compilers are: {', '.join(COMPILERS)}.")
     if target.is_host:
-        return _gcc("", "gcc and g++, for example by `apt install gcc g++`")
+        return _of_the_system()
     if not target.gcc_flags:
         raise ToolchainError(f"gcc does not support the target {target.name}. Use zig.")
-    return _gcc("arm-none-eabi-", "it, for example by `apt install gcc-arm-none-eabi libnewlib-arm-none-eabi`")
+    return _gcc_for_devices()
+
+
+def host_compiler() -> str:
+    """Returns the compiler that code for this machine is made with where none is asked for: zig, or else the system's.
+
+    Raises:
+        ToolchainError: there is neither.
+    """
+    if _zig_path() is None and _system_command() is None:
+        raise ToolchainError(
+            "code for this machine needs a compiler, and there is none. Install zig by `pip install ziglang`, or the system's, for "
+            "example by `apt install gcc libc6-dev`."
+        )
+    return "gcc" if _zig_path() is None else "zig"
 
 
 def zig_command() -> str:
@@ -70,14 +86,23 @@ def zig_command() -> str:
     Raises:
         ToolchainError: the package is not installed.
     """
+    found = _zig_path()
+    if found is None:
+        raise ToolchainError(
+            "the zig compiler is not installed. Install it by `pip install ziglang`, or give `--compiler gcc` to a verb that has "
+            'the option (compiler="gcc" in Python).'
+        )
+    return found
+
+
+def _zig_path() -> str | None:
+    """The path of zig's executable; None if the package is not installed."""
     spec = find_spec("ziglang")
     locations = list(spec.submodule_search_locations or []) if spec else []
     found = [
         path for folder in locations for path in (Path(folder) / "zig", Path(folder) / "zig.exe") if path.is_file()
     ]
-    if not found:
-        raise ToolchainError("the zig compiler is not installed. Install it by `pip install ziglang`.")
-    return str(found[0])
+    return str(found[0]) if found else None
 
 
 @lru_cache
@@ -90,12 +115,37 @@ def _zig() -> Compiler:
     return Compiler("zig", (command, "cc"), (command, "c++"), f"zig {release}")
 
 
-@lru_cache
-def _gcc(prefix: str, remedy: str) -> Compiler:
-    path = shutil.which(f"{prefix}gcc")
+def _gcc_for_devices() -> Compiler:
+    path = shutil.which("arm-none-eabi-gcc")
     if path is None:
-        raise ToolchainError(f"{prefix}gcc is not on PATH. Install {remedy}, or use zig.")
-    return Compiler("gcc", (path,), (f"{prefix}g++",), f"{path} {_output([path, '--version'])}")
+        raise ToolchainError(
+            "arm-none-eabi-gcc is not on PATH. Install it, for example by `apt install gcc-arm-none-eabi libnewlib-arm-none-eabi`, "
+            "or use zig."
+        )
+    return _from_path(path, "arm-none-eabi-g++")
+
+
+def _of_the_system() -> Compiler:
+    found = _system_command()
+    if found is None:
+        raise ToolchainError(
+            "neither gcc nor clang is on PATH. Install gcc and g++, for example by `apt install gcc g++`, or use zig."
+        )
+    return _from_path(*found)
+
+
+def _system_command() -> tuple[str, str] | None:
+    """The path of the system's C compiler, and the command of its C++ compiler; None if there is none."""
+    for c, cxx in _OF_THE_SYSTEM:
+        path = shutil.which(c)
+        if path is not None:
+            return path, cxx
+    return None
+
+
+@lru_cache
+def _from_path(c: str, cxx: str) -> Compiler:
+    return Compiler("gcc", (c,), (cxx,), f"{c} {_output([c, '--version'])}")
 
 
 def _output(command: list[str]) -> str:

@@ -94,10 +94,10 @@ def declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
 
 @lru_cache
 def _library() -> ctypes.CDLL:
-    from kibi.toolchain import load_shared  # noqa: PLC0415 - planning alone should not load the toolchain
+    from kibi.toolchain import host_compiler, load_shared  # noqa: PLC0415 - planning alone should not load the toolchain
 
     with noting_tools():  # what compiles Kibi's own helpers is no part of a report
-        return declared(load_shared(SOURCES))
+        return declared(load_shared(SOURCES, compiler=host_compiler()))
 
 
 class Native:

@@ -1,5 +1,6 @@
 """Placement: an offset for every buffer, so that the peak is as low as it can be."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -7,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from time import thread_time
 
-from kibi.errors import PlanError, ToolchainError
+from kibi.errors import CompilerWarning, PlanError, ToolchainError
 from kibi.planner.order.better_orders import Greedy
 from kibi.planner.placement.first_fit import first_fit, orders
 from kibi.planner.placement.items import MOST_BYTES, Gap, Item, PairRule, check_items
@@ -306,7 +307,9 @@ class _Begun:
                 return _Begun(progress, None, ())
         try:
             native = Native(problem)
-        except ToolchainError:
+        except ToolchainError as error:
+            text = f"memory is placed without a search, which takes more RAM than needed: {error}"
+            warnings.warn(text, CompilerWarning, stacklevel=2)
             _greedy_in_python(problem, progress, capacity)
             return _Begun(progress, None, ())
         return _Begun(progress, native, tuple(greedy(problem, native, progress, capacity)))
