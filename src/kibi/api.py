@@ -360,7 +360,7 @@ def tune(
         plan: its plan; None: the default plan.
         target: the processor; None: the plan's, or Cortex-M4 without a plan.
         goal: `balanced` or `speed`: the fewest instructions; `flash`: the least flash.
-        compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
+        compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
         level: the compiler's: `0`, `1`, `2`, `3` or `s`.
 
     Returns:
@@ -400,7 +400,7 @@ def measure(
 
     Args:
         library: what `compile` gave.
-        compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
+        compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
         level: of the compiler: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the first random inputs.
         runs: how many inputs to try, of this seed and the next ones; each figure is the most that one takes. None: one, but several

@@ -202,7 +202,7 @@ def open_plan(
         source: the path of the file, its bytes, or the file.
         engine: `c`, a core as on a device, which checks all of the file first; or `numpy`, which needs no compiler, and checks
             what nodes ask for first, and each access when it is made.
-        compiler: `zig` (from pip) or `gcc`, which makes the core.
+        compiler: `zig` (from pip), `gcc` or `clang`, which makes the core.
 
     Returns:
         The open model: `run` takes an array for each input and returns one for each output; `file` describes them.
@@ -244,7 +244,7 @@ def measure_plan(
     Args:
         model: the graph.
         plan: its plan, for a target that is emulated.
-        compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`).
+        compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
         level: of the compiler: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the first random inputs.
         runs: how many inputs to try; None: one, or several where elements of the input choose what runs.

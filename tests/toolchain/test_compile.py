@@ -107,7 +107,7 @@ def test_four_byte_copy_is_no_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"compiler": "tcc"}, "unknown compiler 'tcc'. Compilers are: zig, gcc"),
+        ({"compiler": "tcc"}, "unknown compiler 'tcc'. Compilers are: zig, gcc, clang"),
         ({"level": "fast"}, "unknown optimization level 'fast'. Levels are: 0, 1, 2, 3, s"),
         ({"language": "c89"}, "unknown language 'c89'. Languages are: c99, c[+][+]17"),
         ({"sanitize": True}, "sanitizers run on the host alone, not on cortex-m4"),

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from kibi.cli.main import main
 from kibi.errors import ToolchainError
 from kibi.toolchain import compilers
 from tests.docs.documents import DOCS, ROOT
-from tests.toolchain.tools import check_gcc
+from tests.toolchain.tools import check_cross, check_gcc
 
 _HIDDEN = "import sys; sys.modules['ziglang'] = None; from kibi.cli.main import main; sys.exit(main(sys.argv[1:]))"
 """A program that is `kibi` where Python finds no `ziglang`."""
@@ -53,15 +55,27 @@ def test_runs_in_python_and_on_the_host_without_zig() -> None:
 
 @pytest.mark.cross
 @pytest.mark.slow
-def test_measures_and_verifies_with_gcc_without_zig() -> None:
-    """With `--compiler gcc` the figures are those of GCC, and the bits are the same everywhere."""
+@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m3", "cortex-m0plus"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_measures_and_verifies_without_zig(compiler: str, target: str) -> None:
+    """With `--compiler` the figures are those of the compiler, close to zig's, and the bits are the same everywhere."""
     check_gcc()
-    measured = _kibi("measure", kibi.demo.model_path(), "--compiler", "gcc", "--json", "--no-oracle")
+    check_cross()
+    if compiler == "clang" and not (shutil.which("clang") and shutil.which("ld.lld")):
+        pytest.skip("clang and ld.lld are not installed")
+    words = ("--compiler", compiler, "--target", target, "--json", "--no-oracle")
+    measured = _kibi("measure", kibi.demo.model_path(), *words)
     assert not measured.returncode, measured.stderr
-    assert json.loads(measured.stdout)["bit_exact"] is True
-    verified = _kibi("verify", kibi.demo.model_path(), "--compiler", "gcc", "--json", "--no-oracle", "--runs", "1")
+    found = json.loads(measured.stdout)
+    assert found["bit_exact"] is True
+    model = kibi.simplify(kibi.load(kibi.demo.model_path()))
+    with tempfile.TemporaryDirectory() as folder:
+        by_zig = kibi.measure(kibi.compile(model, kibi.plan(model, target=target), folder), oracle=False)
+    assert abs(found["instructions"] / by_zig.instructions - 1) < 0.05
+    assert found["arena_bytes"] == by_zig.arena_bytes
+    verified = _kibi("verify", kibi.demo.model_path(), *words, "--runs", "1")
     assert not verified.returncode, verified.stderr
-    assert json.loads(verified.stdout)["engines"] == ["host C", "cortex-m4"]
+    assert json.loads(verified.stdout)["engines"] == ["host C", target]
 
 
 @pytest.mark.parametrize("verb", ["measure", "pareto", "demo"])
@@ -70,6 +84,7 @@ def test_default_compiler_says_what_to_install(
 ) -> None:
     """A verb that compiles for a device names both ways out."""
     monkeypatch.setattr(compilers, "find_spec", lambda _: None)
+    monkeypatch.setattr(compilers, "_zig", compilers._zig.__wrapped__)  # it remembers that zig was found
     assert main([verb, *([] if verb == "demo" else [str(kibi.demo.model_path())])]) == _EXIT
     told = capsys.readouterr().err
     assert "pip install ziglang" in told

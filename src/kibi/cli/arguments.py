@@ -242,7 +242,7 @@ PassphraseFile = Annotated[
     ),
 ]
 CompilerName = Annotated[
-    str, typer.Option("--compiler", metavar="C", help="zig, which came with Kibi, or gcc: arm-none-eabi-gcc.")
+    str, typer.Option("--compiler", metavar="C", help="zig, which came with Kibi, gcc (arm-none-eabi-gcc), or clang.")
 ]
 NoOracle = Annotated[
     bool,

@@ -23,7 +23,7 @@ def tuned(
         plan: its plan.
         options: those that the plan was made with.
         is_given: true if the plan was read from a file: its order stays. Else the model is planned again.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: the compiler's.
 
     Raises:

@@ -63,7 +63,7 @@ def measured_coding(
         after: the measurement with coded weights.
         target: the processor.
         options: of the plan.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: the compiler's.
     """
     import kibi  # noqa: PLC0415

@@ -39,7 +39,7 @@ def tools_here(compiler: str, target: str) -> Tools:
     """Returns the tools of this machine.
 
     Args:
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         target: a target that the compiler is to make code for.
 
     Raises:

@@ -36,7 +36,7 @@ class BatchEngine:
         model: the graph.
         plan: its plan, for any target, which is right for the model.
         workers: how many processes at most; None: as many as there are cores.
-        compiler: `zig` or `gcc`; None: zig where it is installed, else the system's.
+        compiler: `zig`, `gcc` or `clang`; None: zig where it is installed, else the system's.
         level: of the compiler: `0`, `1`, `2`, `3` or `s`.
 
     Raises:

@@ -23,7 +23,7 @@ class CheckpointEngine(DeviceEngine):
     Args:
         library: with checkpoints, written to disk, for a target that is emulated.
         slot_bytes: of each slot.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
 
     Raises:

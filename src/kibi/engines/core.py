@@ -83,7 +83,7 @@ class CoreEngine:
     Args:
         file: the plan file.
         kernels: names of the core's kernels; None: those that the file needs.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         trusts: True opens the file without checks.
         library: a core from `core_library`, for which `kernels`, `compiler`, `level` and `weights` do not matter; None: it is made.

@@ -43,7 +43,7 @@ class CoreDeviceEngine:
         file: the plan file.
         target: a target that is emulated.
         kernels: names of the core's kernels; None: those that the file needs.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
 
     Raises:

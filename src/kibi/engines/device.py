@@ -25,7 +25,7 @@ class DeviceEngine:
     Args:
         library: written to disk, for a target that is emulated.
         index: which of its models.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         sources: further C files, which include headers of the library.
         entries: functions of these to keep.

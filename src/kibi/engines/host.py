@@ -29,7 +29,7 @@ class HostEngine:
     Args:
         library: written to disk.
         index: which of its models.
-        compiler: `zig` or `gcc`; None: zig where it is installed, else the system's.
+        compiler: `zig`, `gcc` or `clang`; None: zig where it is installed, else the system's.
         level: `0`, `1`, `2`, `3` or `s`.
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
 

@@ -60,7 +60,7 @@ class HostCode:
 
         Args:
             planned: the model and its plan, for any target.
-            compiler: `zig` or `gcc`; None: zig where it is installed, else the system's.
+            compiler: `zig`, `gcc` or `clang`; None: zig where it is installed, else the system's.
             level: `0`, `1`, `2`, `3` or `s`.
 
         Raises:

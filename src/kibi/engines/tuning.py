@@ -78,7 +78,7 @@ def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str 
         plan: its plan.
         target: a processor that is emulated.
         goal: what the code is to be good at. Balanced takes no kernel that is meant for speed alone.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: the compiler's level: `0`, `1`, `2`, `3` or `s`.
 
     Raises:

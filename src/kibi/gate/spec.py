@@ -16,6 +16,7 @@ from kibi.errors import InputError, TargetError, did_you_mean, listed
 from kibi.files import read_text
 from kibi.gate.figures import KINDS, growth_of
 from kibi.targets import Board, Target, board, target
+from kibi.toolchain.compilers import COMPILERS
 
 _MOST_BYTES = 1 << 20
 _MOST_MODELS = 1000
@@ -29,7 +30,7 @@ _LISTS = ("boards", "targets")
 _NUMBERS = {"most": _MOST_INPUTS, "runs": _MOST_RUNS}
 _CHOICES = {
     "goal": ("balanced", "speed", "flash"), "granularity": ("row", "tensor"), "weights": ("flash", "rice"),
-    "level": ("0", "1", "2", "3", "s"), "compiler": ("zig", "gcc"),
+    "level": ("0", "1", "2", "3", "s"), "compiler": COMPILERS,
 }  # fmt: skip
 MODEL_KEYS = (*_TEXTS, *_LISTS, *_CHOICES, *_NUMBERS, "growth", "budget")
 _HEAD = re.compile(r"^[ \t]*\[\[[ \t]*model[ \t]*\]\]", re.MULTILINE)

@@ -60,7 +60,7 @@ def checkpoint_cost(library: Library, *, compiler: str = "zig", level: str = "s"
 
     Args:
         library: with checkpoints, written to disk, for a target that is emulated.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the random inputs.
 

@@ -35,7 +35,7 @@ def measure_plan_file(
     Args:
         planned: the model.
         target: the processor.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the first random inputs.
         runs: how many inputs to try, of this seed and the next ones; None: one, or several where inputs choose what runs.

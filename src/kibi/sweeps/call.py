@@ -47,7 +47,7 @@ def sweep(
         levels: of the compiler.
         weights: how they are stored: `flash` or `rice`.
         granularities: `row` or `tensor`.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         seed: the seed of the random inputs.
         evaluate: a function from the bytes of a model to figures by their names, at the top of a file; or its name,
             `file.py:function` or `package.module:function`.

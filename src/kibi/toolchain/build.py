@@ -34,7 +34,7 @@ def build_image(
         sources: C99 files; read-only data of those whose stem ends in `_weights` is accounted for as weights.
         target: the processor; not the host.
         entries: functions to keep, with all that they reach; the rest is left out.
-        compiler: `zig` or `gcc` (`arm-none-eabi-gcc`).
+        compiler: `zig`, `gcc` (`arm-none-eabi-gcc`) or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
 
@@ -72,7 +72,7 @@ def build_shared(
 
     Args:
         sources: C99 files.
-        compiler: `zig` or `gcc` (the system's).
+        compiler: `zig`, or `gcc` or `clang` (the system's).
         level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
         sanitize: stop the process at undefined behaviour: zig traps; gcc prints what and where, and aborts.
@@ -127,7 +127,7 @@ def build_program(
 
     Args:
         sources: C99 files, one of them with `main`.
-        compiler: `zig` or `gcc` (the system's).
+        compiler: `zig`, or `gcc` or `clang` (the system's).
         level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
         sanitize: stop at undefined behaviour: zig traps; gcc also checks each memory access, and prints why.

@@ -39,7 +39,7 @@ def compile_objects(
     Args:
         sources: the C files.
         target: the processor; the host target gives position-independent code for this machine's own processor.
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
         language: `c99`, or `c++17` to compile the same files as C++.

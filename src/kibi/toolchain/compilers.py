@@ -1,8 +1,9 @@
-"""Finding the compilers: zig's bundled clang from PyPI, and those of `PATH`: GCC for devices, GCC or clang for this machine."""
+"""Finding the compilers: zig's bundled clang from PyPI, and those of `PATH`, GCC and clang."""
 
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -12,7 +13,7 @@ from kibi.errors import ToolchainError
 from kibi.targets import Target
 from kibi.used_tools import note_tool
 
-COMPILERS = ("zig", "gcc")
+COMPILERS = ("zig", "gcc", "clang")
 _OF_THE_SYSTEM = (("gcc", "g++"), ("clang", "clang++"), ("cc", "c++"))
 """The commands that `gcc` means on this machine, the first that there is: they take the same flags."""
 
@@ -22,7 +23,7 @@ class Compiler:
     """One compiler on this machine.
 
     Attributes:
-        name: `zig` or `gcc`.
+        name: `zig`, `gcc` or `clang`.
         c, cxx: the commands that compile C and C++, and that link.
         identity: name, version and path, which tell this compiler's output from another's.
     """
@@ -57,6 +58,8 @@ def _found(name: str, target: Target) -> Compiler:
         )
     if name == "zig":
         return _zig()
+    if name == "clang":
+        return _clang()
     if name != "gcc":
         raise ToolchainError(f"unknown compiler {name!r}. Compilers are: {', '.join(COMPILERS)}.")
     if target.is_host:
@@ -89,8 +92,8 @@ def zig_command() -> str:
     found = _zig_path()
     if found is None:
         raise ToolchainError(
-            "the zig compiler is not installed. Install it by `pip install ziglang`, or give `--compiler gcc` to a verb that has "
-            'the option (compiler="gcc" in Python).'
+            "the zig compiler is not installed. Install it by `pip install ziglang`, or give `--compiler gcc` or `--compiler "
+            'clang` to a verb that has the option (compiler="gcc" in Python).'
         )
     return found
 
@@ -111,8 +114,27 @@ def _zig() -> Compiler:
     try:
         release = version("ziglang")
     except PackageNotFoundError:
-        release = _output([command, "version"])
+        release = tool_output([command, "version"])
     return Compiler("zig", (command, "cc"), (command, "c++"), f"zig {release}")
+
+
+def lld_command() -> str:
+    """The path of LLVM's linker, which links what clang compiles for devices.
+
+    Raises:
+        ToolchainError: it is not on `PATH`.
+    """
+    path = shutil.which("ld.lld")
+    if path is None:
+        raise ToolchainError("ld.lld is not on PATH. Install it, for example by `apt install lld`, or use zig.")
+    return path
+
+
+def _clang() -> Compiler:
+    path = shutil.which("clang")
+    if path is None:
+        raise ToolchainError("clang is not on PATH. Install it, for example by `apt install clang lld`, or use zig.")
+    return replace(_from_path(path, "clang++"), name="clang")
 
 
 def _gcc_for_devices() -> Compiler:
@@ -145,10 +167,10 @@ def _system_command() -> tuple[str, str] | None:
 
 @lru_cache
 def _from_path(c: str, cxx: str) -> Compiler:
-    return Compiler("gcc", (c,), (cxx,), f"{c} {_output([c, '--version'])}")
+    return Compiler("gcc", (c,), (cxx,), f"{c} {tool_output([c, '--version'])}")
 
 
-def _output(command: list[str]) -> str:
+def tool_output(command: Sequence[str]) -> str:
     """The first line that a tool prints.
 
     Raises:

@@ -29,7 +29,7 @@ def compile_flags(compiler: str, target: Target, level: str, language: str, *, s
     """Returns the flags of one compilation, without the include folders and the files.
 
     Args:
-        compiler: `zig` or `gcc`.
+        compiler: `zig`, `gcc` or `clang`.
         target: the processor.
         level: one of `LEVELS`.
         language: `c99`, or `c++17` to compile C files as C++.
@@ -44,7 +44,7 @@ def compile_flags(compiler: str, target: Target, level: str, language: str, *, s
         raise ToolchainError(f"unknown language {language!r}. Languages are: {', '.join(LANGUAGES)}.")
     if sanitize and not target.is_host:
         raise ToolchainError(f"sanitizers run on the host alone, not on {target.name}.")
-    machine = _zig_machine(target, sanitize=sanitize) if compiler == "zig" else _gcc_machine(target, sanitize=sanitize)
+    machine = _MACHINE[compiler](target, sanitize)
     dialect = ("-x", "c", "-std=c99") if language == "c99" else ("-x", "c++", "-std=c++17", *_no_runtime(target))
     return (*machine, *(_HOST if target.is_host else _DEVICE), *_FLOATS, f"-O{level}", *dialect, *WARNINGS)
 
@@ -53,7 +53,7 @@ def _no_runtime(target: Target) -> tuple[str, ...]:
     return () if target.is_host else ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")
 
 
-def _zig_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
+def _zig_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
     if target.is_host:
         trap = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-g")
         return ("-march=native", *(trap if sanitize else ("-fno-sanitize=all",)))
@@ -64,8 +64,20 @@ def _zig_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _gcc_machine(target: Target, *, sanitize: bool) -> tuple[str, ...]:
+def _gcc_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
     if not target.is_host:
         return target.gcc_flags
     checks = ("-fsanitize=undefined", "-fno-sanitize-recover=all", "-g") if sanitize else ()
     return ("-march=native", *checks)
+
+
+def _clang_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
+    if target.is_host:
+        return _gcc_machine(target, sanitize)
+    own_headers = ("-fno-stack-protector", "-isystem", str(_FREESTANDING_HEADERS))
+    # Without an operating system, clang up to 18 takes unaligned words for faults, on every core.
+    words = "-munaligned-access" if target.unaligned_words else "-mno-unaligned-access"
+    return ("--target=arm-none-eabi", *target.gcc_flags, words, *own_headers)
+
+
+_MACHINE = {"zig": _zig_machine, "gcc": _gcc_machine, "clang": _clang_machine}

@@ -8,7 +8,7 @@ from kibi.errors import ToolchainError
 from kibi.targets import Target
 from kibi.toolchain.cache import cached, digest
 from kibi.toolchain.compile import compile_objects, run_tool
-from kibi.toolchain.compilers import find_compiler, zig_command
+from kibi.toolchain.compilers import find_compiler, lld_command, tool_output, zig_command
 
 SCRIPT = Path(__file__).parent / "device.ld"
 RUNTIME = tuple(Path(__file__).parent / "runtime" / name for name in ("memory.c", "integer.c"))
@@ -22,16 +22,16 @@ def link_device(objects: Sequence[Path], target: Target, entries: Sequence[str],
         objects: object files; the read-only data of `*_weights.o` becomes the section `.weights`.
         target: the processor.
         entries: the functions that must stay, the first one being the program's entry.
-        compiler: the compiler whose linker is used, `zig` or `gcc`.
+        compiler: the compiler whose linker is used, `zig`, `gcc` or `clang`.
         output: the ELF file to write.
 
     Raises:
         ToolchainError: a symbol is missing or defined twice, or something does not fit.
     """
-    if compiler == "zig":
-        _link_with_lld(objects, target, entries, output)
-    else:
+    if compiler == "gcc":
         _link_with_gcc(objects, target, entries, output)
+    else:
+        _link_with_lld(objects, target, entries, compiler, output)
 
 
 def _link_with_gcc(objects: Sequence[Path], target: Target, entries: Sequence[str], output: Path) -> None:
@@ -44,12 +44,15 @@ def _link_with_gcc(objects: Sequence[Path], target: Target, entries: Sequence[st
     run_tool(command, "the program does not link")
 
 
-def _link_with_lld(objects: Sequence[Path], target: Target, entries: Sequence[str], output: Path) -> None:
+def _link_with_lld(
+    objects: Sequence[Path], target: Target, entries: Sequence[str], compiler: str, output: Path
+) -> None:
     """Links with lld, which takes milliseconds; `zig cc` would first compile its run-time library for seconds."""
+    linker = (zig_command(), "ld.lld") if compiler == "zig" else (lld_command(),)
     command = [
-        zig_command(), "ld.lld", f"--script={SCRIPT}", "--gc-sections", "-z", "max-page-size=4096",
+        *linker, f"--script={SCRIPT}", "--gc-sections", "-z", "max-page-size=4096",
         f"--entry={entries[0]}", *(f"--undefined={name}" for name in entries), "-o", str(output),
-        *map(str, objects), *map(str, _runtime_objects(target)),
+        *map(str, objects), *map(str, _runtime_objects(target, compiler)),
     ]  # fmt: skip
     try:
         run_tool(command, "the program does not link")
@@ -57,12 +60,21 @@ def _link_with_lld(objects: Sequence[Path], target: Target, entries: Sequence[st
         missing = _UNDEFINED.findall(error.output)
         if not missing or not all(name.startswith("__") for name in missing):
             raise
-        run_tool([*command, str(_compiler_rt(target))], "the program does not link")
+        runtime = _compiler_rt(target) if compiler == "zig" else _libgcc(target)
+        run_tool([*command, str(runtime)], "the program does not link")
 
 
-def _runtime_objects(target: Target) -> tuple[Path, ...]:
+def _runtime_objects(target: Target, compiler: str) -> tuple[Path, ...]:
     # Without built-ins, or the compiler would replace memcpy's loop by a call of memcpy.
-    return compile_objects(RUNTIME, target, flags=("-fno-builtin", "-Wno-pedantic", "-Wno-reserved-identifier"))
+    return compile_objects(
+        RUNTIME, target, compiler=compiler, flags=("-fno-builtin", "-Wno-pedantic", "-Wno-reserved-identifier")
+    )
+
+
+def _libgcc(target: Target) -> Path:
+    """GCC's run-time library for the target; distributions have no run-time library of clang's for it."""
+    tool = find_compiler("gcc", target)
+    return Path(tool_output([*tool.c, *target.gcc_flags, "-print-libgcc-file-name"]))
 
 
 def _compiler_rt(target: Target) -> Path:

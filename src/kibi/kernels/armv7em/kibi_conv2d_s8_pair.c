@@ -27,7 +27,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
  * r3 from there to the second. Bytes widen in pairs (0, 2) and (1, 3). */
 #define STEP                      \
     "ldr.w r10, [r0, r1]\n"       \
-    "ldr.w r8, [r0], #4\n"        \
+    "ldr r8, [r0], #4\n"        \
     "ldr.w r12, [r2, r3]\n"       \
     "sxtb16 r11, r10, ror #8\n"   \
     "sxtb16 r10, r10\n"           \
@@ -39,7 +39,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
     "smlad r7, lr, r10, r7\n"     \
     "smlad r6, r12, r9, r6\n"     \
     "smlad r7, r12, r11, r7\n"    \
-    "ldr.w r12, [r2], #4\n"       \
+    "ldr r12, [r2], #4\n"       \
     "sxtb16 lr, r12\n"            \
     "sxtb16 r12, r12, ror #8\n"   \
     "smlad r4, lr, r8, r4\n"      \

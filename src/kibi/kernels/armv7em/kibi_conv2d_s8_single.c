@@ -31,7 +31,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_windows, size, 68);
 /* Four elements of each: r4 … r7 are the sums, r0 the weights, r1 the size of a row and r3 three of them, r2 the input. Bytes
  * widen in pairs (0, 2) and (1, 3). */
 #define STEP                        \
-    "ldr.w r9, [r2], #4\n"          \
+    "ldr r9, [r2], #4\n"          \
     "sxtb16 r8, r9\n"               \
     "sxtb16 r9, r9, ror #8\n"       \
     ROW("[r0, r1]", "r5")           \

@@ -15,8 +15,8 @@ KIBI_FIELD_AT(kibi_dot_2x2_s8_inputs, count, 16);
 #define STEP                       \
     "ldrsb.w r10, [r0, r1]\n"      \
     "ldrsb.w r12, [r2, r3]\n"      \
-    "ldrsb.w r9, [r0], #1\n"       \
-    "ldrsb.w r11, [r2], #1\n"      \
+    "ldrsb r9, [r0], #1\n"       \
+    "ldrsb r11, [r2], #1\n"      \
     "mla r7, r10, r12, r7\n"       \
     "mla r5, r10, r11, r5\n"       \
     "mla r4, r9, r11, r4\n"        \

@@ -5,11 +5,11 @@
 
 /* One element of each: r4 … r7 are the sums, r0 the weights, r1 the stride and r3 three of them, r2 the input. */
 #define STEP                            \
-    "ldrsb.w r8, [r2], #1\n"            \
+    "ldrsb r8, [r2], #1\n"            \
     "ldrsb.w r9, [r0, r1]\n"            \
     "ldrsb.w r10, [r0, r1, lsl #1]\n"   \
     "ldrsb.w r11, [r0, r3]\n"           \
-    "ldrsb.w r12, [r0], #1\n"           \
+    "ldrsb r12, [r0], #1\n"           \
     "mla r5, r8, r9, r5\n"              \
     "mla r6, r8, r10, r6\n"             \
     "mla r7, r8, r11, r7\n"             \
