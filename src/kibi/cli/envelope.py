@@ -61,7 +61,7 @@ def _run(verb: str, arguments: Mapping[str, Any]) -> Iterator[None]:
 
 
 def enveloped(record: Mapping[str, Any], *, library: str | None = None, is_of_model: bool = True) -> dict[str, Any]:
-    """Returns a record after what it says of its origin; docs/json.md explains each key.
+    """Returns a record after what it says of its origin; Kibi's page on JSON explains each key.
 
     Nothing of it changes from run to run on one machine: equal inputs give equal bytes.
 
