@@ -1,5 +1,6 @@
 """`kibi compile` writes a library whole or not at all, the same bytes each time."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -156,7 +157,8 @@ def test_compile_interrupted_leaves_the_folder_as_it_was(
 
     A folder that is new comes by one call; in one that exists, the third file is interrupted.
     """
-    old = {"glyphs.c": "old", "mine.txt": "mine"} if call == "replace" else {}
+    record = json.dumps({"kibi": "0.1.0", "files": {"glyphs.c": hashlib.sha256(b"old").hexdigest()}})
+    old = {"glyphs.c": "old", "mine.txt": "mine", "glyphs.json": record} if call == "replace" else {}
     for name, text in old.items():
         (tmp_path / "lib").mkdir(exist_ok=True)
         (tmp_path / "lib" / name).write_text(text)

@@ -283,7 +283,7 @@ def test_tensor_tells_its_type() -> None:
     assert (tensor.type, tensor.dtype, tensor.rows, tensor.size_bytes) == (IMAGE, DType.S16, 3, 24)
     assert tensor.quantization == IMAGE.quantization
     assert tensor.shape.dimensions == (1, 3, 2, 2)
-    assert repr(tensor) == "<RamTensor 'image' [1, 3, 2, 2] s16>"
+    assert repr(tensor) == "<RamTensor 'image' [1, 3, 2, 2] int16>"
 
 
 def test_derived_tensor_needs_only_a_way_to_its_bytes() -> None:
