@@ -57,7 +57,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_site_loads_nothing_from_the_network(site: Path) -> None:
     """Scripts, styles, pictures and fonts of each page are files of the site, which exist."""
     pages = list(site.rglob("*.html"))
@@ -75,7 +74,6 @@ def test_site_loads_nothing_from_the_network(site: Path) -> None:
         assert not _IN_STYLES.search(style.read_text(encoding="utf-8")), style
 
 
-@pytest.mark.slow
 def test_site_has_every_document_and_public_name(site: Path) -> None:
     """Each document is a page, each public name a section with its signature, and the search knows both."""
     places = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")} - {"index"}
