@@ -9,7 +9,7 @@ from update_states import update_states_picture
 
 import kibi
 import kibi.demo
-from kibi.cli.variants import VARIANTS
+from kibi.cli.options.variants import VARIANTS
 from kibi.eager.memory import Handle, HandleArena, Kind, Recording
 from kibi.planner import PlannedModel, Run
 from kibi.reports.fences import fences

@@ -20,7 +20,7 @@ from onnx_tables import onnx_operators_page
 import kibi
 import kibi.demo
 from kibi import errors
-from kibi.cli.boards import cells
+from kibi.cli.commands.boards import cells
 from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
 from kibi.eager.events import ID_BYTES
 from kibi.eager.own_events import own_events

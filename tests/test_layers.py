@@ -115,3 +115,17 @@ def test_every_package_is_in_the_table_of_the_documents() -> None:
     rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
     named = {name.strip(" `") for row in rows for name in row.split(",")}
     assert named == RANK.keys() - {"__main__"}
+
+
+def test_rooms_of_the_command_line_import_one_way() -> None:
+    """Verbs use what they print with, that uses the options, and both use the terminal; a verb may use another verb."""
+    rooms = (("failure", "envelope"), ("terminal",), ("options",), ("output",), ("commands",), ("main",), ("entry",))
+    rank = {name: place for place, names in enumerate(rooms) for name in names}
+    for path in (SOURCE / "cli").rglob("*.py"):
+        room = path.relative_to(SOURCE / "cli").parts[0].removesuffix(".py")
+        if room.startswith("__"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("kibi.cli."):
+                used = node.module.split(".")[2]
+                assert used == room or rank[used] < rank[room], f"{path.relative_to(SOURCE)} imports {node.module}"

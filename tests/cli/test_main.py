@@ -207,7 +207,7 @@ def test_command_starts_without_what_it_does_not_need() -> None:
     assert not [name for name in loaded if name.split(".")[0] in heavy or name in heavy]
 
 
-@pytest.mark.parametrize("module", ["typer", "numpy", "kibi.cli.plan", "kibi.frontends"])
+@pytest.mark.parametrize("module", ["typer", "numpy", "kibi.cli.commands.plan", "kibi.frontends"])
 def test_interrupt_while_modules_are_imported_ends_with_one_line(module: str) -> None:
     """Ctrl-C in the first tenths of a second, when nothing but imports has happened, shows no traceback."""
     code = f"""

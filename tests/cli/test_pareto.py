@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kibi.cli.pareto import pareto
-from kibi.cli.variants import MEASURED, VARIANTS
+from kibi.cli.commands.pareto import pareto
+from kibi.cli.options.variants import MEASURED, VARIANTS
 from kibi.errors import TargetError, ToolchainError
 from tests.cli.conftest import GLYPHS
 
@@ -33,7 +33,7 @@ def test_pareto_as_text_marks_what_is_optimal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line for each choice with its bound, in a pipe without colours."""
-    monkeypatch.setattr("kibi.cli.pareto.MEASURED", {"by the tensor": VARIANTS["by the tensor"]})
+    monkeypatch.setattr("kibi.cli.commands.pareto.MEASURED", {"by the tensor": VARIANTS["by the tensor"]})
     pareto(GLYPHS)
     out = capsys.readouterr().out
     assert out.splitlines()[0] == "glyphs on cortex-m4"
@@ -47,7 +47,7 @@ def test_pareto_leaves_out_what_cannot_be_planned(
 ) -> None:
     """And says why."""
     few = {"by the tensor": VARIANTS["by the tensor"], "tiny": {**VARIANTS["by the row"], "ram": 10}}
-    monkeypatch.setattr("kibi.cli.pareto.MEASURED", few)
+    monkeypatch.setattr("kibi.cli.commands.pareto.MEASURED", few)
     pareto(GLYPHS, as_json=True)
     record = json.loads(capsys.readouterr().out)
     assert len(record["choices"]) == 1

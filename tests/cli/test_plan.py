@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import kibi as api
-from kibi.cli.variants import VARIANTS
+from kibi.cli.options.variants import VARIANTS
 from tests.cli.conftest import Kibi
 from tests.support.zoo import model_path
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kibi.cli import plan_steps
+from kibi.cli.output import plan_steps
 from tests.cli.conftest import Kibi
 from tests.support.zoo import model_path
 

@@ -12,7 +12,7 @@ import typer
 import kibi
 from examples.patterns import Layer, Net, patterns
 from kibi import demo
-from kibi.cli.sizes import byte_count, count
+from kibi.cli.options.sizes import byte_count, count
 from kibi.errors import DataWarning, InputError, ModelError
 from kibi.reports.evaluating import evaluate
 from tests.cli.conftest import Kibi

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kibi.cli.arguments import RENAMED_FLAGS, current_flags
+from kibi.cli.options.renamed import RENAMED_FLAGS, current_flags
 from tests.cli.conftest import Kibi
 
 _VERBS = ("compile", "measure", "plan", "verify")

@@ -109,7 +109,7 @@ def test_place_that_cannot_be_written_is_refused_before_anything_is_measured(
     kibi: Kibi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder that is missing, a folder in place of the file; and nothing is half-written."""
-    monkeypatch.setattr("kibi.cli.report.simplified_model", lambda *_, **__: pytest.fail("the model was read"))
+    monkeypatch.setattr("kibi.cli.commands.report.simplified_model", lambda *_, **__: pytest.fail("the model was read"))
     absent = kibi("report", GLYPHS, "-o", tmp_path / "absent" / "report.html", *_QUICK)
     assert (absent.code, f"there is no folder {tmp_path / 'absent'}" in absent.err) == (9, True)
     folder = kibi("report", GLYPHS, "-o", tmp_path, *_QUICK)

@@ -1,1 +1,1 @@
-"""The command line: arguments and printing only. Each verb is one file, thin over `kibi.api`."""
+"""The command line: arguments and printing only; all else is in `kibi.api` and the packages that it uses."""

@@ -16,33 +16,33 @@ from typing import Annotated
 
 import typer
 
-from kibi.cli.arguments import current_flags
-from kibi.cli.boards import boards
-from kibi.cli.check import check
-from kibi.cli.compile import compile_models
-from kibi.cli.convert import convert
-from kibi.cli.core import write_core
-from kibi.cli.demo import demo
-from kibi.cli.eager import write_eager
+from kibi.cli.commands.boards import boards
+from kibi.cli.commands.check import check
+from kibi.cli.commands.compile import compile_models
+from kibi.cli.commands.convert import convert
+from kibi.cli.commands.core import write_core
+from kibi.cli.commands.demo import demo
+from kibi.cli.commands.eager import write_eager
+from kibi.cli.commands.evaluate import evaluate
+from kibi.cli.commands.events import events
+from kibi.cli.commands.inspect import inspect
+from kibi.cli.commands.keygen import keygen
+from kibi.cli.commands.measure import measure
+from kibi.cli.commands.operators import operators
+from kibi.cli.commands.pareto import pareto
+from kibi.cli.commands.place import place
+from kibi.cli.commands.plan import plan
+from kibi.cli.commands.quantize import quantize
+from kibi.cli.commands.report import report, view
+from kibi.cli.commands.run import run_model
+from kibi.cli.commands.schema import schema
+from kibi.cli.commands.sign import sign, update
+from kibi.cli.commands.sweep import sweep
+from kibi.cli.commands.targets import targets
+from kibi.cli.commands.verify import verify
 from kibi.cli.envelope import told_of
-from kibi.cli.evaluate import evaluate
-from kibi.cli.events import events
 from kibi.cli.failure import EXIT_INTERRUPTED, exit_code_of, show_warning
-from kibi.cli.inspect import inspect
-from kibi.cli.keygen import keygen
-from kibi.cli.measure import measure
-from kibi.cli.operators import operators
-from kibi.cli.pareto import pareto
-from kibi.cli.place import place
-from kibi.cli.plan import plan
-from kibi.cli.quantize import quantize
-from kibi.cli.report import report, view
-from kibi.cli.run import run_model
-from kibi.cli.schema import schema
-from kibi.cli.sign import sign, update
-from kibi.cli.sweep import sweep
-from kibi.cli.targets import targets
-from kibi.cli.verify import verify
+from kibi.cli.options.renamed import current_flags
 from kibi.version import __version__
 
 _TRACEBACK = "--traceback"

@@ -1,0 +1,128 @@
+"""The options that name a processor: --target, --board, --clock; and the line that says whether a model fits a board."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kibi.cli.options.common import DEFAULT_TARGET
+from kibi.cli.terminal import BAD, GOOD
+from kibi.errors import TargetError
+from kibi.targets import Board, Target, board, boards, target, targets
+from kibi.targets.clock import clock_of
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from kibi.planner import Plan, PlannedModel
+    from kibi.reports.board_fit import Fit
+    from kibi.reports.measurement import Measurement
+
+
+def target_names(incomplete: str) -> list[str]:
+    """Returns the targets whose names begin so: what a shell offers after --target."""
+    return [each.name for each in targets() if each.name.startswith(incomplete)]
+
+
+def board_names(incomplete: str) -> list[str]:
+    """Returns the names and aliases of boards that begin so: what a shell offers after --board, before files."""
+    known = (name for each in boards() for name in (each.name, *each.aliases))
+    return [name for name in known if name.startswith(incomplete)]
+
+
+TargetName = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="T",
+        help="The processor; `kibi targets` lists them.",
+        show_default=DEFAULT_TARGET,
+        autocompletion=target_names,
+    ),
+]
+BoardName = Annotated[
+    str | None,
+    typer.Option(
+        "--board",
+        metavar="B",
+        help="The board, instead of a target; `kibi boards` lists them. Or a file NAME.toml that describes one.",
+        show_default=False,
+        autocompletion=board_names,
+    ),
+]
+ClockRate = Annotated[
+    str | None,
+    typer.Option(
+        "--clock",
+        metavar="HZ",
+        help="The clock for times, as 64M or 120MHz. Without: the board's, or that of a common board.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The processor that the options name, and the board, if they name one.
+
+    Attributes:
+        target: the processor, at the clock that was asked for.
+        board: None without --board.
+    """
+
+    target: Target
+    board: Board | None
+
+    @property
+    def wait_states(self) -> int:
+        """The wait states of the board's flash at this clock; 0 where they are not known."""
+        if self.board is None or self.board.flash_wait_states is None or self.target.clock_hz != self.board.clock_hz:
+            return 0
+        return self.board.flash_wait_states
+
+
+def chosen_processor(target_name: str | None, board_name: str | None, clock: str | None = None) -> Chosen:
+    """Returns the processor and the board that options name.
+
+    Raises:
+        TargetError: there is no such target, board or clock, or the board has another processor than the target.
+    """
+    found = None if board_name is None else board(board_name)
+    if (
+        found is not None
+        and target_name is not None
+        and target(target_name).name not in (found.target.name, "host", "generic")
+    ):
+        raise TargetError(
+            f"board {found.name!r} has a {found.core}, but --target is {target_name}. Leave one of the two out."
+        )
+    if found is None or target_name not in (None, found.target.name):
+        processor = target(target_name or DEFAULT_TARGET)
+    else:
+        processor = found.target
+    return Chosen(processor if clock is None else replace(processor, clock_hz=clock_of(clock)), found)
+
+
+def fit_line(found: "Fit") -> "tuple[str, Text]":
+    """Returns the name and the text of the line that says whether a model fits: in green, or in red with what is missing."""
+    from rich.text import Text  # noqa: PLC0415 - verbs pay for what they use
+
+    verdict = Text("fits", GOOD) if found.fits else Text("does not fit", BAD)
+    return found.board, verdict.append(f": {found.text}", "default")
+
+
+def plan_fit(planned: "PlannedModel", given: Board) -> "Fit":
+    """Compares the arena and the state of a plan with a board. Stack and flash are not known before the code is compiled."""
+    from kibi.reports.board_fit import fit  # noqa: PLC0415 - as above
+
+    graph, plan = planned.graph, planned.plan
+    state_bytes = sum(graph.tensors[index].type.size_bytes for index in graph.variables)
+    return fit(given, plan.arena_bytes + state_bytes, 0 if plan.regions else plan.arena_bytes)
+
+
+def measured_fit(found: "Measurement", plan: "Plan", given: Board) -> "Fit":
+    """Compares all that was measured with a board; a plan with regions says itself what goes where."""
+    from kibi.reports.board_fit import fit  # noqa: PLC0415 - as above
+
+    return fit(given, found.ram_bytes, 0 if plan.regions else found.arena_bytes, found.flash_bytes)

@@ -1,0 +1,1 @@
+"""Parts of what verbs print, and the files that go with it."""

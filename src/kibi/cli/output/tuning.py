@@ -1,0 +1,80 @@
+"""Implements `--tune`: shows the kernels that were measured for each layer, and the chosen ones."""
+
+from typing import TYPE_CHECKING
+
+from kibi.cli.options.planning import PlanOptions
+from kibi.cli.terminal import output, say, show, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kibi.engines.tuning import Tuning
+    from kibi.ir import Graph
+    from kibi.planner import Plan
+
+
+def tuned(
+    graph: "Graph", plan: "Plan", options: PlanOptions, *, is_given: bool, compiler: str = "zig", level: str = "s"
+) -> "tuple[Tuning, Plan]":
+    """Tunes a model, and returns the result and the plan with the chosen kernels.
+
+    Args:
+        graph: the model.
+        plan: its plan.
+        options: those that the plan was made with.
+        is_given: true if the plan was read from a file: its order stays. Else the model is planned again.
+        compiler: `zig`, `gcc` or `clang`.
+        level: the compiler's.
+
+    Raises:
+        InputError: there is no such goal.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: nothing emulates the target.
+    """
+    import kibi  # noqa: PLC0415
+    from kibi.planner import with_kernels  # noqa: PLC0415
+
+    found = kibi.tune(graph, plan, goal=plan.goal.value, compiler=compiler, level=level)
+    if is_given:
+        return found, with_kernels(graph, plan, kibi.target(plan.target), found.goal, found.kernels)
+    return found, kibi.plan(graph, plan.target, **options, tuning=found)
+
+
+def tuning_record(tunings: "Sequence[Tuning]") -> list[list[dict[str, object]]]:
+    """Returns the layers of each model with their candidates, as plain data."""
+    return [
+        [
+            {
+                "node": layer.node,
+                "operator": layer.label,
+                "kernel": layer.chosen,
+                "candidates": [
+                    {
+                        "kernel": each.kernel,
+                        "instructions": each.instructions,
+                        "weights_bytes": each.weights_bytes,
+                    }
+                    for each in layer.candidates
+                ],
+            }
+            for layer in tuning.layers
+        ]
+        for tuning in tunings
+    ]
+
+
+def show_tunings(tunings: "Sequence[Tuning]") -> None:
+    """Prints a table of each model's layers: every candidate with its counts, the chosen one marked."""
+    for tuning in tunings:
+        console = output()
+        say(console)
+        if not tuning.layers:
+            say(console, "Each layer has one kernel on this core: there is nothing to choose.")
+            continue
+        rows = table(console, "!operator", "kernel", ">instructions", ">constants", "chosen")
+        for layer in tuning.layers:
+            for number, each in enumerate(layer.candidates):
+                label = "" if number else layer.label
+                mark = "yes" if each.kernel == layer.chosen else ""
+                rows.add_row(label, each.kernel, f"{each.instructions:,}", f"{each.weights_bytes:,}", mark)
+        show(console, rows)
