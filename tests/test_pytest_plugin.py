@@ -8,7 +8,7 @@ import pytest
 
 import kibi.demo
 from kibi.errors import TargetError
-from kibi.pytest_plugin import measures
+from kibi.pytest_plugin import Measure
 
 TESTS = """
 import sys
@@ -39,7 +39,7 @@ def test_failing_budget_shows_the_figure(kibi_measure):
 
 def test_model_is_measured_once_for_each_target_and_option() -> None:
     """A board is its target; what does not go together is refused."""
-    measure, model = measures(), kibi.demo.model_path()
+    measure, model = Measure(), kibi.demo.model_path()
     found = measure(model)
     assert (found.ram_bytes, found.bit_exact, found.target) == (3378, True, "cortex-m4")
     assert measure(str(model), target="cortex-m4") is found

@@ -161,7 +161,9 @@ def plan(
         ModelError: the plan that the file carries does not fit its tensors.
     """
     if use_embedded_plan:
-        return _offline_plan(
+        from kibi.runtime.plan_choice import embedded_plan_only  # noqa: PLC0415
+
+        return embedded_plan_only(
             model,
             _target(target),
             ram,
@@ -482,24 +484,6 @@ def verify(
 
 def _target(target: str | Target) -> Target:
     return target_named(target) if isinstance(target, str) else target
-
-
-def _offline_plan(graph: Graph, target: Target, ram: int | None, *, alone: bool) -> "Plan":
-    """Returns the plan that a graph's file carries."""
-    from kibi.errors import PlanError  # noqa: PLC0415
-    from kibi.runtime.plan_choice import embedded_plan, no_embedded_plan  # noqa: PLC0415
-
-    if not alone:
-        what = "a plan in a model file has an order, one arena, and inputs and outputs that are stored"
-        raise PlanError(f"{what}; ask for nothing else, or plan without it.")
-    made = embedded_plan(graph, target)
-    if made is None:
-        raise no_embedded_plan(graph)
-    if ram is not None and made.arena_bytes > ram:
-        raise PlanError(
-            f"the plan in {graph.source} needs {made.arena_bytes} bytes, {ram} are allowed. Plan without it."
-        )
-    return made
 
 
 def _default_plan(graph: Graph, target: Target, goal: str = "balanced", weights: str = "flash") -> "Plan":

@@ -5,7 +5,7 @@ Nothing of Kibi is loaded before a test asks for the fixture.
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from kibi.reports.measurement import Measurement
 
 
-class Measure(Protocol):
-    """The type of `kibi_measure`."""
+class Measure:
+    """What the fixture gives: a function that measures models, and remembers what it has measured."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], Measurement] = {}
 
     def __call__(
         self,
@@ -50,34 +53,6 @@ class Measure(Protocol):
         Raises:
             KibiError: the model cannot be measured there.
         """
-
-
-@pytest.fixture(scope="session")
-def kibi_measure() -> Measure:
-    """A function that measures a model on an emulated core. In one session, each model is measured once with the same options.
-
-    For example: `assert kibi_measure("model.tflite", board="rp2040").ram_bytes <= 16_384`.
-    """
-    return measures()
-
-
-def measures() -> Measure:
-    """Returns a function that measures models, and remembers what it has measured."""
-    known: dict[tuple[object, ...], Measurement] = {}
-
-    def measure(
-        path: str | os.PathLike[str],
-        *,
-        target: str | None = None,
-        board: str | os.PathLike[str] | None = None,
-        goal: str = "balanced",
-        granularity: str = "row",
-        weights: str = "flash",
-        compiler: str = "zig",
-        level: str = "s",
-        runs: int | None = None,
-        oracle: bool = False,
-    ) -> "Measurement":
         from hashlib import sha256  # noqa: PLC0415 - see the module's docstring, here and below
 
         from kibi.frontends.model_file import read_model  # noqa: PLC0415
@@ -86,11 +61,18 @@ def measures() -> Measure:
         plan = {"goal": goal, "granularity": granularity, "weights": weights}
         run = {"compiler": compiler, "level": level, "runs": runs, "oracle": oracle}
         key = (sha256(read_model(path)).digest(), name, *plan.values(), *run.values())
-        if key not in known:
-            known[key] = _measured(path, name, plan, run)
-        return known[key]
+        if key not in self._known:
+            self._known[key] = _measured(path, name, plan, run)
+        return self._known[key]
 
-    return measure
+
+@pytest.fixture(scope="session")
+def kibi_measure() -> Measure:
+    """A function that measures a model on an emulated core. In one session, each model is measured once with the same options.
+
+    For example: `assert kibi_measure("model.tflite", board="rp2040").ram_bytes <= 16_384`.
+    """
+    return Measure()
 
 
 def _target_name(target: str | None, board: str | os.PathLike[str] | None) -> str:

@@ -16,7 +16,7 @@ from kibi.pages.changes import changes_record
 from kibi.pages.layers import lanes_of
 from kibi.pages.measured import MeasuredModel, measured_model
 from kibi.pages.record import SCHEMA_VERSION
-from kibi.pages.timeline import bound_words, proof_words, timeline_record
+from kibi.pages.timeline import bound_words, memory_words, timeline_record
 from kibi.planner import PlannedModel, Region, peak_steps
 from kibi.reports.pareto import Choice
 from kibi.tflm.arena import arena_uses
@@ -139,11 +139,11 @@ def test_proof_is_in_plain_words(glyphs: MeasuredModel) -> None:
     """Proven, or within percents that are never too few."""
     plan = glyphs.planned.plan
     excess = plan.arena_bytes / plan.lower_bound_bytes - 1
-    said = proof_words(plan)
-    assert said.startswith("Within 4.2 % of the least possible")
+    said = memory_words(plan)
+    assert said.startswith("Within 4.2% of the least that this order of steps allows")
     assert excess <= 0.042
     whole = kibi.plan(glyphs.simplified.graph, granularity="tensor")
-    assert proof_words(whole).startswith("Proven")
+    assert memory_words(whole).startswith("Proven")
     in_place = next(each for each in bound_words(plan) if each.startswith("In any order"))
     assert f"{plan.order_bound_bytes:,} bytes would live at once, but this plan makes rows in the place" in in_place
 
@@ -216,6 +216,6 @@ def test_plan_of_several_memories_has_one_peak(glyphs: MeasuredModel) -> None:
     assert [each["base"] for each in found["regions"]] == [0, plan.regions[0].used_bytes]
     assert found["peak"]["live_bytes"] == max(found["live_bytes"]) == found["live_bytes"][found["peak"]["step"]]
     assert peak_words(graph, plan).startswith(f"{max(found['live_bytes']):,} bytes live at once")
-    assert proof_words(plan).endswith(
+    assert memory_words(plan).endswith(
         f"fast {plan.regions[0].used_bytes:,} of 2,048, large {plan.regions[1].used_bytes:,} of 65,536."
     )

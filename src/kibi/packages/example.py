@@ -36,6 +36,17 @@ $golden""",
     )
 
 
+def example_main(library: Library, golden: Golden | None, template: str) -> CCode:
+    """The main file of an example, from the template of a kind of package that takes `includes`, `parts` and `name`."""
+    main = filled_c(
+        template,
+        includes=library.example.includes,
+        parts=example_parts(library, golden),
+        name=model_name(library),
+    )
+    return with_first_lines(library, main)
+
+
 def stdio_example(library: Library, golden: Golden | None) -> CCode:
     """A program for a system with `printf`: the outputs of the golden vector, and whether their bits are the same."""
     parts = library.example

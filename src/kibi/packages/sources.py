@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from kibi.codegen import Library
 from kibi.codegen.provenance import first_lines
 from kibi.text.c import CCode
+from kibi.text.cmake import CMakeText, argument, cmake
 from kibi.text.file_name import FileName
 from kibi.text.file_text import FileText
 from kibi.text.package import PackageText, bare_word, package_text, sentence
@@ -45,6 +46,12 @@ def listed_files(files: Iterable[FileName], indent: int) -> PackageText:
     """Names of files, one in a line, each after that many blanks; without the last line end."""
     blanks = package_text(" ").times(indent)
     return package_text("\n").join(blanks + bare_word(each) for each in files)
+
+
+def cmake_files(files: Iterable[FileName], indent: int = 2) -> CMakeText:
+    """Names of files as arguments of a command of CMake, one in a line, each after that many blanks; without the last line end."""
+    blanks = cmake("").join([cmake(" ")] * indent)
+    return cmake("\n").join(cmake("$blanks$file", blanks=blanks, file=argument(each)) for each in files)
 
 
 def summary(library: Library) -> PackageText:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kibi.ir import Graph
 from kibi.pages.measured import MeasuredModel
-from kibi.pages.timeline import bound_words, proof_words
+from kibi.pages.timeline import bound_words, memory_words
 from kibi.planner import Plan
 from kibi.planner.placement.stacking import stacked
 from kibi.printable import printable
@@ -66,7 +66,7 @@ def answer_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
         "limits": {"ram_bytes": limits.ram_bytes, "flash_bytes": limits.flash_bytes},
         "fits": all(used <= limit for _, used, limit in known) if known else None,
         "missing": [{"what": name, "bytes": used - limit} for name, used, limit in known if used > limit],
-        "proof": proof_words(measured.planned.plan),
+        "proof": memory_words(measured.planned.plan),
         "bounds": list(bound_words(measured.planned.plan)),
     }
 

@@ -11,7 +11,7 @@ from kibi.planner import Plan, PlannedModel
 from kibi.planner.lifetimes import places_of
 from kibi.planner.placement.stacking import region_bases, stacked
 from kibi.planner.plan import Buffer
-from kibi.reports.memory_timeline import highest_stretch, holders
+from kibi.reports.memory_timeline import highest_stretch, holders, percent_at_most, proof_words
 
 _Ints = NDArray[np.int64]
 
@@ -43,20 +43,14 @@ def timeline_record(planned: PlannedModel) -> dict[str, Any]:
     }
 
 
-def proof_words(plan: Plan) -> str:
-    """Says in one sentence how far the arena is from the least that is possible."""
+def memory_words(plan: Plan) -> str:
+    """Says in one sentence how far the arena is from the least that is possible, or what each memory holds."""
     if plan.regions:
         uses = [f"{use.name} {use.used_bytes:,} of {use.size_bytes:,}" for use in plan.regions]
         return f"The buffers are shared out among the memories of the board, in bytes: {', '.join(uses)}."
     if not plan.arena_bytes:
         return "Nothing is stored in the arena."
-    if plan.proven_optimal:
-        return "Proven: no placement of these buffers, in this order of steps, needs less memory."
-    excess = plan.arena_bytes / max(plan.lower_bound_bytes, 1) - 1
-    return (
-        f"Within {_percent(excess)} of the least possible: in this order of steps, no placement needs less than "
-        f"{plan.lower_bound_bytes:,} bytes."
-    )
+    return f"{proof_words(plan).capitalize()}."
 
 
 def bound_words(plan: Plan) -> tuple[str, ...]:
@@ -76,16 +70,10 @@ def _order_words(plan: Plan) -> str:
 def _effort_words(plan: Plan) -> str:
     if plan.regions or not (plan.gain_bytes and plan.least_bytes):
         return ""
-    share = _percent(plan.gain_bytes / plan.arena_bytes)
+    share = percent_at_most(plan.gain_bytes / plan.arena_bytes)
     return (
         f"A longer search could save at most {plan.gain_bytes:,} bytes ({share}): kibi plan --effort {4 * plan.effort}."
     )
-
-
-def _percent(share: float) -> str:
-    """A share as percents, rounded up: a promise must not be too good."""
-    tenths = -int(-share * 1000 // 1)
-    return f"{tenths / 10:g} %"
 
 
 def _buffer(buffer: Buffer, last_reads: Mapping[int, Sequence[tuple[int, _Ints]]]) -> list[Any]:

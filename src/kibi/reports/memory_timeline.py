@@ -1,5 +1,6 @@
 """The shared parts of both pictures of a memory plan: stretches of time, a letter and a colour for each tensor, the peak."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -163,8 +164,13 @@ def proof_words(plan: Plan) -> str:
     """How far the arena is from the least that its order of steps allows."""
     if plan.proven_optimal:
         return "proven to be the least that this order of steps allows"
-    gap = plan.arena_bytes / max(plan.lower_bound_bytes, 1) - 1
-    return f"within {gap:.1%} of the least that this order of steps allows ({plan.lower_bound_bytes:,} or more)"
+    gap = percent_at_most(plan.arena_bytes / max(plan.lower_bound_bytes, 1) - 1)
+    return f"within {gap} of the least that this order of steps allows ({plan.lower_bound_bytes:,} or more)"
+
+
+def percent_at_most(share: float) -> str:
+    """A share as percents, rounded up: a promise must not be too good."""
+    return f"{math.ceil(share * 1000) / 10:g}%"
 
 
 def order_line(plan: Plan) -> str:
@@ -181,7 +187,7 @@ def effort_line(plan: Plan) -> str:
         return f"More might be searched with `--effort {2 * plan.effort}`."
     if not (plan.gain_bytes and plan.least_bytes) or plan.regions:
         return ""
-    share = f"{plan.gain_bytes / plan.arena_bytes:.1%}"
+    share = percent_at_most(plan.gain_bytes / plan.arena_bytes)
     return f"More effort might still save up to {plan.gain_bytes:,} bytes ({share}): `--effort {4 * plan.effort}`."
 
 

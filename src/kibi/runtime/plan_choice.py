@@ -114,6 +114,32 @@ def embedded_plan(graph: Graph, processor: Target) -> Plan | None:
     return plan_offline(graph, processor, every)
 
 
+def embedded_plan_only(graph: Graph, processor: Target, ram: int | None, *, alone: bool) -> Plan:
+    """The plan that a graph's file carries, which takes no other options.
+
+    Args:
+        graph: the model.
+        processor: where it runs.
+        ram: the most bytes that its arena may have; None: any.
+        alone: True if no option of planning is given beside it.
+
+    Raises:
+        PlanError: the file carries no plan, other options are given, or the arena is larger.
+        ModelError: the file cannot be read, or the plan does not fit its tensors.
+    """
+    if not alone:
+        what = "a plan in a model file has an order, one arena, and inputs and outputs that are stored"
+        raise PlanError(f"{what}; ask for nothing else, or plan without it.")
+    made = embedded_plan(graph, processor)
+    if made is None:
+        raise no_embedded_plan(graph)
+    if ram is not None and made.arena_bytes > ram:
+        raise PlanError(
+            f"the plan in {graph.source} needs {made.arena_bytes} bytes, {ram} are allowed. Plan without it."
+        )
+    return made
+
+
 def no_embedded_plan(graph: Graph) -> PlanError:
     """The error that a graph's file carries no plan."""
     return PlanError(

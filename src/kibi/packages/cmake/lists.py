@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kibi.packages.sources import VERSION
+from kibi.packages.sources import VERSION, cmake_files
 from kibi.packages.templates import filled_cmake
 from kibi.text.cmake import CMakeText, argument, cmake
 from kibi.text.file_name import FileName
@@ -34,16 +34,11 @@ def cmake_lists(
         library=argument(library),
         upper=argument(library.upper()),
         version=argument(VERSION),
-        sources=_listed(sources),
+        sources=cmake_files(sorted(sources, key=lambda each: each.path)),
         headers=cmake("").join(installed),
         example=argument(example),
         weights=cmake("") if weights is None else _weights_file(library, weights),
     )
-
-
-def _listed(files: Iterable[FileName]) -> CMakeText:
-    names = sorted(files, key=lambda each: each.path)
-    return cmake("\n").join(cmake("  $file", file=argument(each)) for each in names)
 
 
 def _installed(library: str, folder: str, headers: Iterable[FileName]) -> CMakeText:
@@ -54,7 +49,7 @@ def _installed(library: str, folder: str, headers: Iterable[FileName]) -> CMakeT
 $files
     DESTINATION $${CMAKE_INSTALL_INCLUDEDIR}/$library$folder)
 """,
-        files=_listed(headers),
+        files=cmake_files(sorted(headers, key=lambda each: each.path), 4),
         library=argument(library),
         folder=cmake("/$folder", folder=argument(folder)) if folder else cmake(""),
     )

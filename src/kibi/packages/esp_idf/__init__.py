@@ -2,12 +2,12 @@
 
 from kibi.codegen import Library
 from kibi.codegen.provenance import LICENSE, cmake_first_lines
-from kibi.packages.example import check_no_file, example_parts, model_name
+from kibi.packages.example import check_no_file, example_main
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
-from kibi.packages.sources import VERSION, moved_texts, sources_of, summary, with_first_lines
-from kibi.packages.templates import filled_c, filled_cmake, filled_text
-from kibi.text.cmake import argument, cmake
+from kibi.packages.sources import VERSION, cmake_files, moved_texts, sources_of, summary
+from kibi.packages.templates import filled_cmake, filled_text
+from kibi.text.cmake import argument
 from kibi.text.file_name import FileName
 from kibi.text.package import bare_word
 
@@ -22,7 +22,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         "esp_idf/CMakeLists.txt.in",
         first_lines=first,
         upper=argument(library.name.upper()),
-        sources=cmake("\n").join(cmake('    "$file"', file=argument(file)) for file in sources_of(library, "src")),
+        sources=cmake_files(sources_of(library, "src"), 4),
     )
     texts[FileName("Kconfig")] = filled_text("esp_idf/Kconfig.in", library=name, upper=bare_word(library.name.upper()))
     texts[FileName("idf_component.yml")] = filled_text(
@@ -37,13 +37,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     )
     texts[FileName("CMakeLists.txt", f"{project}/main")] = filled_cmake("esp_idf/main.cmake.in", first_lines=first)
     texts[FileName("idf_component.yml", f"{project}/main")] = filled_text("esp_idf/main_component.yml.in", library=name)
-    main = filled_c(
-        "esp_idf/main.c.in",
-        includes=library.example.includes,
-        parts=example_parts(library, golden),
-        name=model_name(library),
-    )
-    texts[FileName("main.c", f"{project}/main")] = with_first_lines(library, main)
+    texts[FileName("main.c", f"{project}/main")] = example_main(library, golden, "esp_idf/main.c.in")
     return Arrangement(texts, root="src")
 
 

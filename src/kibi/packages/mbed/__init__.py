@@ -2,12 +2,12 @@
 
 from kibi.codegen import Library
 from kibi.codegen.provenance import cmake_first_lines
-from kibi.packages.example import check_no_file, example_parts, model_name
+from kibi.packages.example import check_no_file, example_main
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
-from kibi.packages.sources import moved_texts, sources_of, with_first_lines
-from kibi.packages.templates import filled_c, filled_cmake
-from kibi.text.cmake import argument, cmake
+from kibi.packages.sources import cmake_files, moved_texts, sources_of
+from kibi.packages.templates import filled_cmake
+from kibi.text.cmake import argument
 from kibi.text.file_name import FileName
 from kibi.text.json import json_text
 
@@ -21,16 +21,10 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         "mbed/CMakeLists.txt.in",
         first_lines=cmake_first_lines(library.made_by, [each.graph for each in library.models]),
         library=argument(name),
-        sources=cmake("\n").join(cmake("  $file", file=argument(file)) for file in sources_of(library, "source")),
-    )
-    main = filled_c(
-        "mbed/main.cpp.in",
-        includes=library.example.includes,
-        parts=example_parts(library, golden),
-        name=model_name(library),
+        sources=cmake_files(sources_of(library, "source")),
     )
     # Mbed's tools leave folders of this name out of applications.
-    texts[FileName("main.cpp", f"TESTS/{name}/golden")] = with_first_lines(library, main)
+    texts[FileName("main.cpp", f"TESTS/{name}/golden")] = example_main(library, golden, "mbed/main.cpp.in")
     return Arrangement(texts, root="source")
 
 

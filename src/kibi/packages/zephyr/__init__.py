@@ -2,12 +2,12 @@
 
 from kibi.codegen import Library
 from kibi.codegen.provenance import cmake_first_lines
-from kibi.packages.example import check_no_file, example_parts, model_name
+from kibi.packages.example import check_no_file, example_main
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
-from kibi.packages.sources import moved_texts, sources_of, summary, with_first_lines
-from kibi.packages.templates import filled_c, filled_cmake, filled_text
-from kibi.text.cmake import argument, cmake
+from kibi.packages.sources import cmake_files, moved_texts, sources_of, summary
+from kibi.packages.templates import filled_cmake, filled_text
+from kibi.text.cmake import argument
 from kibi.text.file_name import FileName
 from kibi.text.package import bare_word
 
@@ -31,7 +31,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         first_lines=first,
         library=argument(library.name),
         upper=argument(library.name.upper()),
-        sources=cmake("\n").join(cmake("    $file", file=argument(file)) for file in sources_of(library, "src")),
+        sources=cmake_files(sources_of(library, "src"), 4),
     )
     texts[FileName("CMakeLists.txt", sample)] = filled_cmake(
         "zephyr/sample.cmake.in", first_lines=first, library=argument(library.name)
@@ -43,13 +43,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         name=bare_word(library.model.graph.name),
         lower=bare_word(library.name.lower()),
     )
-    main = filled_c(
-        "zephyr/main.c.in",
-        includes=library.example.includes,
-        parts=example_parts(library, golden),
-        name=model_name(library),
-    )
-    texts[FileName("main.c", f"{sample}/src")] = with_first_lines(library, main)
+    texts[FileName("main.c", f"{sample}/src")] = example_main(library, golden, "zephyr/main.c.in")
     return Arrangement(texts, root="src")
 
 
