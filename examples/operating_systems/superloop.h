@@ -14,7 +14,7 @@ void wait_a_little(void);
 /* What must happen on time. `left_us` is how much earlier than its time it begins; below zero it is late. */
 void control_step(int32_t left_us);
 
-/* Copies the next image, and returns 1; returns 0 if there is none yet. */
+/* Copies the next image, and returns 1. Before an image has come it returns 0. */
 int take_image(int8_t *pixels, size_t bytes);
 
 /* Takes the scores of an image. */

@@ -92,7 +92,7 @@ def test_default_compiler_says_what_to_install(
 
 
 def test_code_for_this_machine_takes_what_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Zig comes first, then gcc, clang and cc; where there is none, the error says what to install."""
+    """Zig comes first, then gcc, clang and cc; without any compiler, the error says what to install."""
     host = kibi.target("host")
     assert compilers.host_compiler() == "zig"
     monkeypatch.setattr(compilers, "find_spec", lambda _: None)

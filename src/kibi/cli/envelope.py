@@ -67,7 +67,7 @@ def enveloped(record: Mapping[str, Any], *, library: str | None = None, is_of_mo
 
     Args:
         record: what a verb found.
-        library: the digest of the C library that was written or measured; None: there is none.
+        library: the digest of the C library that was written or measured; None: the verb made no library.
         is_of_model: False if the file that was given is no model.
     """
     run = _running.get()

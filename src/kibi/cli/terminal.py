@@ -91,7 +91,7 @@ def print_json(
 
     Args:
         record: an object, or a list with equally many objects for each model that was given.
-        library: the digest of the C library that was written or measured; None: there is none.
+        library: the digest of the C library that was written or measured; None: the verb made no library.
         is_of_model: False if the file that was given is no model.
     """
     told = (

@@ -33,7 +33,7 @@ class OperatorCall:
         operands: the tensors in the order of the function; None where one is left out.
         joined: true if all operands but the first are one array of pointers, followed by their number.
         arguments: those that follow.
-        options: the type and the initializer of the constant whose address comes last; None: there is none.
+        options: the type and the initializer of the constant whose address comes last; None: the operator has no options.
     """
 
     name: str

@@ -126,7 +126,7 @@ def layer_weights(measured: MeasuredModel) -> tuple[int, ...]:
 def lanes_of(graph: Graph) -> list[int]:
     """A lane for each node, so that no tensor's line passes through a node that neither makes nor reads it.
 
-    Nodes are in the order of the file, one below the other. A node takes over the lane of an input that nobody reads after it, or
+    Nodes are in the order of the file, one below the other. A node takes over the lane of an input that no later node reads, or
     else the lowest free lane; a lane is taken until the last reader of what its node makes.
     """
     last_read = _last_readers(graph)

@@ -128,6 +128,6 @@ def _input(graph: Graph, tensor: Tensor) -> dict[str, Any]:
         return facts
     try:
         table = quantized_pixels(graph, tensor, np.arange(256, dtype=np.uint8))
-    except InputError:  # integers without a scale: nobody knows what a pixel means
+    except InputError:  # integers without a scale do not say what a pixel means
         return facts
     return {**facts, "pixels": table.tolist()}

@@ -35,7 +35,7 @@ def report_record(
         limits: what the device has.
         choices: other ways to plan it, measured.
         left_out: ways that were not possible, and why.
-        evaluation: its answers on a data set; None: nobody asked.
+        evaluation: its answers on a data set; None: no data were given.
     """
     made = model_record(measured, limits or Limits())
     graph, plan = measured.planned.graph, measured.planned.plan

@@ -68,7 +68,7 @@ class Fit:
 
     @property
     def text(self) -> str:
-        """What is needed of what there is, and what is missing."""
+        """The bytes that are needed, the bytes that the board has, and how many are missing."""
         return "; ".join(self._parts())
 
     def _parts(self) -> Iterator[str]:

@@ -77,8 +77,8 @@ def host_compiler() -> str:
     """
     if _zig_path() is None and _system_command() is None:
         raise ToolchainError(
-            "code for this machine needs a compiler, and there is none. Install zig by `pip install ziglang`, or the system's, for "
-            "example by `apt install gcc libc6-dev`."
+            "code for this machine needs a compiler, and no compiler was found. Install zig by `pip install ziglang`, or the "
+            "system's, for example by `apt install gcc libc6-dev`."
         )
     return "gcc" if _zig_path() is None else "zig"
 
@@ -157,7 +157,7 @@ def _of_the_system() -> Compiler:
 
 
 def _system_command() -> tuple[str, str] | None:
-    """The path of the system's C compiler, and the command of its C++ compiler; None if there is none."""
+    """The path of the system's C compiler, and the command of its C++ compiler; None if no C compiler was found."""
     for c, cxx in _OF_THE_SYSTEM:
         path = shutil.which(c)
         if path is not None:

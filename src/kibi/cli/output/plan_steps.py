@@ -39,7 +39,7 @@ class CountedStep:
 
 
 def counted_step(planned: "PlannedModel", name: "str | Target", asked: bool | None) -> CountedStep | None:
-    """Counts the longest step of a plan, unless that takes long and nobody asked for it.
+    """Counts the longest step of a plan, unless that takes long and was not asked for.
 
     Args:
         planned: a model and its plan.

@@ -98,7 +98,7 @@ class _Subgraphs:
 
         Raises:
             ModelError: with all problems that were found in it, or it has some that were raised before.
-            CorruptError: there is none of that number, or it calls itself.
+            CorruptError: no graph has that number, or the graph calls itself.
             _TooDeepError: calls are nested too deep.
         """
         if number in self._open:
@@ -133,7 +133,7 @@ class _Subgraphs:
 
         Raises:
             ModelError: with all problems that were found in it.
-            CorruptError: there is none of that number, or it calls itself.
+            CorruptError: no graph has that number, or the graph calls itself.
         """
         if number not in self._bodies:
             self._bodies[number] = as_body(self.graph(number))

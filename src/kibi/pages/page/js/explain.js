@@ -20,7 +20,7 @@ export function madeBy(buffer) {
   return maker < 0 ? "the caller" : nodeLabel(maker);
 }
 
-/** The last reader of a buffer as (node, step); null for scratch, and for what nobody reads. */
+/** The last reader of a buffer as (node, step); null for scratch, and for rows that no step reads. */
 function lastReader(buffer) {
   return buffer.reads.reduce((last, read) => (last === null || read[1] > last[1] ? read : last), null);
 }
@@ -31,7 +31,7 @@ export function neededUntil(buffer, steps) {
   const tensor = tensorOf(buffer.tensor);
   if (tensor.role === "output" && buffer.end === steps.count) return "the end: it is an output of the model";
   const reader = lastReader(buffer);
-  if (reader === null) return `step ${whole(buffer.end - 1)}: nobody reads it`;
+  if (reader === null) return `step ${whole(buffer.end - 1)}: no step reads it`;
   if (reader[1] < buffer.end - 1) return `step ${whole(buffer.end - 1)}: its tensor is one piece`;
   return `step ${whole(reader[1])}: ${nodeLabel(reader[0])} reads it`;
 }
