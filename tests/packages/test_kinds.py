@@ -52,6 +52,22 @@ def test_tree_of_the_shipped_model_is_as_accepted(name: str, request: pytest.Fix
     assert found == (path.read_text(encoding="utf-8") if path.is_file() else ""), message
 
 
+@pytest.mark.parametrize("name", [each for each in _NAMES if each != "cmake"])
+def test_readme_names_files_of_the_package_and_the_models_inputs(name: str) -> None:
+    """Whatever looks like a path of the package is one; sizes and types are those of the model."""
+    made = packaged(_glyphs(), name)
+    root = "glyphs/" if name == "arduino" else ""
+    text = made.files[f"{root}README.md"]
+    places = {*made.files, *(each.path for each in made.data)}
+    named = re.findall(r"`((?:examples|samples|layer|TESTS|src)/[^ `]*|\w+\.h|Kibi\.[^ `]*)`", text)
+    for each in named:
+        assert any(f"/{place}".find(f"/{each}") >= 0 for place in places), each
+    assert f"an arena of {_glyphs().model.arena_bytes} bytes" in text
+    assert "| input 0 | [1, 28, 28, 1] | int8 | 0.003921568859368563 * (number + 128) |\n" in text
+    assert "| output 0 | [1, 10] | int8 |" in text
+    assert "$" not in text
+
+
 @pytest.mark.parametrize("name", _NAMES)
 def test_same_input_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
     """Archives, too."""

@@ -5,6 +5,7 @@ from kibi.packages.archive import archive
 from kibi.packages.example import check_no_file, example_parts, model_name
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.sources import VERSION, moved_texts, summary, with_first_lines
 from kibi.packages.templates import filled_c, filled_text
 from kibi.text.c import code
@@ -23,6 +24,9 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         summary=summary(library),
         arena=library.model.arena_bytes,
         header=bare_word(FileName(f"{library.model.graph.name}.h")),
+    )
+    texts[FileName("README.md", name)] = readme(
+        library, "arduino", library=bare_word(name), name=bare_word(library.model.graph.name)
     )
     texts[FileName("keywords.txt", name)] = _keywords(library)
     sketch = filled_c(

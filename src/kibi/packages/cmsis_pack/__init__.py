@@ -5,6 +5,7 @@ from kibi.packages.archive import archive
 from kibi.packages.example import check_no_file, stdio_example
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.sources import VERSION, moved_texts, summary
 from kibi.packages.templates import filled_text
 from kibi.text.file_name import FileName
@@ -45,6 +46,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     )
     texts[FileName("golden.cproject.yml", example)] = filled_text("cmsis_pack/cproject.yml.in", name=name)
     texts[FileName("README.md", example)] = filled_text("cmsis_pack/README.md.in", name=name)
+    texts[FileName("README.md")] = readme(library, "cmsis_pack", library=name, version=version)
     texts[FileName("main.c", example)] = stdio_example(library, golden)
     packed = archive({file.path: text.text.encode() for file, text in texts.items()})
     return Arrangement(texts, root="src", data={FileName(f"Kibi.{library.name}.{VERSION}.pack"): packed})

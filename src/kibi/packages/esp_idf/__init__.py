@@ -5,6 +5,7 @@ from kibi.codegen.provenance import LICENSE, cmake_first_lines
 from kibi.packages.example import check_no_file, example_main
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.sources import VERSION, cmake_files, moved_texts, sources_of, summary
 from kibi.packages.templates import filled_cmake, filled_text
 from kibi.text.cmake import argument
@@ -24,6 +25,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         upper=argument(library.name.upper()),
         sources=cmake_files(sources_of(library, "src"), 4),
     )
+    texts[FileName("README.md")] = readme(library, "esp_idf", library=name, upper=bare_word(library.name.upper()))
     texts[FileName("Kconfig")] = filled_text("esp_idf/Kconfig.in", library=name, upper=bare_word(library.name.upper()))
     texts[FileName("idf_component.yml")] = filled_text(
         "esp_idf/idf_component.yml.in",

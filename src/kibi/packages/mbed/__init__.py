@@ -5,17 +5,20 @@ from kibi.codegen.provenance import cmake_first_lines
 from kibi.packages.example import check_no_file, example_main
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.sources import cmake_files, moved_texts, sources_of
 from kibi.packages.templates import filled_cmake
 from kibi.text.cmake import argument
 from kibi.text.file_name import FileName
 from kibi.text.json import json_text
+from kibi.text.package import bare_word
 
 
 def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     check_no_file(library, "mbed")
     name = library.name
     texts = moved_texts(library, "source")
+    texts[FileName("README.md")] = readme(library, "mbed", library=bare_word(name))
     texts[FileName("mbed_lib.json")] = json_text({"name": name}, indent=2)
     texts[FileName("CMakeLists.txt")] = filled_cmake(
         "mbed/CMakeLists.txt.in",

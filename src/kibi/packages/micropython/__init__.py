@@ -8,6 +8,7 @@ from kibi.dtypes import DType
 from kibi.packages.example import model_name
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.simple import Wrapped, wrapped
 from kibi.packages.sources import moved_texts, sources_of, with_first_lines
 from kibi.packages.templates import filled_c, filled_cmake, filled_text
@@ -41,6 +42,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         name=argument(name.text),
         sources=cmake("\n").join(cmake("  $${CMAKE_CURRENT_LIST_DIR}/$file", file=argument(file)) for file in files),
     )
+    texts[FileName("README.md")] = readme(library, "micropython", name=name)
     texts[FileName("golden.py", "examples")] = filled_text(
         "micropython/golden.py.in",
         name=name,

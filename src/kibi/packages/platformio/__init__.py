@@ -5,10 +5,12 @@ from kibi.codegen.provenance import LICENSE
 from kibi.packages.example import check_no_file, stdio_example
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.sources import VERSION, moved_texts, summary
 from kibi.packages.templates import filled_text
 from kibi.text.file_name import FileName
 from kibi.text.json import json_text
+from kibi.text.package import bare_word
 
 
 def _arrange(library: Library, golden: Golden | None) -> Arrangement:
@@ -32,6 +34,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         },
         indent=2,
     )
+    texts[FileName("README.md")] = readme(library, "platformio", library=bare_word(name))
     texts[FileName("platformio.ini", example)] = filled_text("platformio/platformio.ini.in")
     texts[FileName("main.c", f"{example}/src")] = stdio_example(library, golden)
     return Arrangement(texts, root="src")

@@ -7,6 +7,7 @@ from kibi.ir import TensorType
 from kibi.packages.example import model_name
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.simple import wrapped
 from kibi.packages.sources import VERSION, moved_texts, summary, with_first_lines
 from kibi.packages.templates import filled_c, filled_text
@@ -41,6 +42,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     texts[FileName("setup.py")] = filled_text(
         "python/setup.py.in", name=name, reset=package_text(', "reset"') if has_reset else package_text("")
     )
+    texts[FileName("README.md")] = readme(library, "python", name=name)
     texts[FileName("MANIFEST.in")] = filled_text("python/MANIFEST.in.in")
     texts[FileName("pyproject.toml")] = filled_text(
         "python/pyproject.toml.in", name=name, version=bare_word(VERSION), summary=about

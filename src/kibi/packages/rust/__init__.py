@@ -5,6 +5,7 @@ from kibi.dtypes import DType
 from kibi.ir import TensorType
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.simple import Wrapped, wrapped
 from kibi.packages.sources import VERSION, moved_texts, sources_of, summary
 from kibi.packages.templates import filled_text
@@ -28,15 +29,17 @@ _VALUES = {
 def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     parts = wrapped(library, golden, "rust")
     name, about = bare_word(parts.model.graph.name), summary(library)
+    crate = bare_word(f"kibi-{name.text.lower().replace('_', '-')}")
     files = lines_of(package_text('        "$file",', file=bare_word(file)) for file in sources_of(library, _FOLDER))
     texts = moved_texts(library, _FOLDER)
     texts[FileName("Cargo.toml")] = filled_text(
         "rust/Cargo.toml.in",
-        crate=bare_word(f"kibi-{name.text.lower().replace('_', '-')}"),
+        crate=crate,
         name=name,
         version=bare_word(VERSION),
         summary=about,
     )
+    texts[FileName("README.md")] = readme(library, "rust", crate=crate)
     texts[FileName("build.rs")] = filled_text("rust/build.rs.in", sources=files, name=name)
     texts[FileName("lib.rs", "src")] = _safe_type(parts, name, about)
     texts[FileName("golden.rs", "examples")] = _example(parts, name)

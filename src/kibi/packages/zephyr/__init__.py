@@ -5,6 +5,7 @@ from kibi.codegen.provenance import cmake_first_lines
 from kibi.packages.example import check_no_file, example_main
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
+from kibi.packages.readme import readme
 from kibi.packages.sources import cmake_files, moved_texts, sources_of, summary
 from kibi.packages.templates import filled_cmake, filled_text
 from kibi.text.cmake import argument
@@ -19,6 +20,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     sample = f"samples/{library.name}"
     texts = moved_texts(library, "src")
     texts[FileName("module.yml", "zephyr")] = filled_text("zephyr/module.yml.in", library=name)
+    texts[FileName("README.md")] = readme(library, "zephyr", library=name, upper=upper)
     texts[FileName("Kconfig")] = filled_text(
         "zephyr/Kconfig.in",
         library=name,
