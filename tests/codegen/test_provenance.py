@@ -141,3 +141,13 @@ def test_file_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
             kibi.compile(residual_network(), None, tmp_path / str(number))
         assert path.read_text() == "mine"
         assert sum(found.is_file() for found in (tmp_path / str(number)).rglob("*")) == 1
+
+
+def test_run_after_a_killed_one_writes_over_what_that_one_left(tmp_path: Path) -> None:
+    """A killed run leaves new files that no record lists; the same bytes again take nothing from anybody."""
+    library = kibi.compile(residual_network(), None, tmp_path / "whole")
+    left = [name for number, name in enumerate(library.files) if number % 2]
+    for name in left:
+        (tmp_path / "part" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "part" / name).write_bytes((tmp_path / "whole" / name).read_bytes())
+    assert kibi.compile(residual_network(), None, tmp_path / "part").files == library.files

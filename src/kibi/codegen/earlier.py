@@ -3,11 +3,12 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from kibi.errors import InputError, OutputError
 from kibi.text.file_name import FileName
+from kibi.text.file_text import FileText
 
 _SHOWN = 5
 _MOST_RECORD_BYTES = 1 << 26
@@ -19,7 +20,7 @@ def file_digest(content: str | bytes) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
-def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName, ...]:
+def obsolete_files(directory: Path, files: Mapping[FileName, FileText | bytes]) -> tuple[FileName, ...]:
     """The files that an earlier library of these names wrote and the new one has not.
 
     A record of a library lists its files with their digests. A file is obsolete if a record that the new library replaces lists
@@ -27,12 +28,12 @@ def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName
 
     Args:
         directory: the folder; it may be absent.
-        names: the new files.
+        files: the new files.
 
     Raises:
         OutputError: a new file has the place of one that no library wrote.
     """
-    new = {name.path for name in names}
+    new = {name.path for name in files}
     own: dict[str, str] = {}
     others: set[str] = set()
     records: set[str] = set()
@@ -43,7 +44,8 @@ def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName
             own |= listed
         else:
             others |= listed.keys()
-    _check_foreign(directory, new - own.keys() - others - records)
+    listed_names = own.keys() | others | records
+    _check_foreign(directory, {name: content for name, content in files.items() if name.path not in listed_names})
     found = []
     for path_text, written in sorted(own.items()):
         name = _file_name(path_text)
@@ -53,13 +55,20 @@ def obsolete_files(directory: Path, names: Iterable[FileName]) -> tuple[FileName
     return tuple(found)
 
 
-def _check_foreign(directory: Path, names: Iterable[str]) -> None:
-    """Refuses to write where something is that no record lists.
+def _check_foreign(directory: Path, files: Mapping[FileName, FileText | bytes]) -> None:
+    """Refuses to write where something is that no record lists, unless its bytes are the new ones already.
+
+    A run that was killed leaves such files: all that it had written, before its record.
 
     Raises:
         OutputError: there is such a file; the text names the first ones.
     """
-    found = [name for name in sorted(names) if os.path.lexists(directory / name)]
+    found = [
+        name.path
+        for name, content in sorted(files.items(), key=lambda each: each[0].path)
+        if os.path.lexists(directory / name.path)
+        and not _is_as_written(directory, name, file_digest(content if isinstance(content, bytes) else content.text))
+    ]
     if found:
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         shown = ", ".join(map(repr, found[:_SHOWN]))

@@ -374,7 +374,7 @@ def write(library: Library, directory: Path) -> Library:
     Raises:
         OutputError: the directory is a file, or cannot be written.
     """
-    obsolete = obsolete_files(directory, [*library.texts, *library.data])
+    obsolete = obsolete_files(directory, {**library.texts, **library.data})
     write_folder(directory, library.texts, obsolete, library.data)
     return replace(library, directory=directory)
 
