@@ -3,6 +3,7 @@
 - The rooms of the navigation are the sections of `docs/index.md`, their pages the links of its lists.
 - The first page is the README. Further documents of the project and source files that documents link are pages, too.
 - The reference of the Python API has a page for each group of `api_pages.py`, made from the docstrings.
+- The live demo is the report of the model that Kibi ships, made when the site is built.
 """  # noqa: INP001 - a folder of documents and scripts, no package
 
 import re
@@ -18,6 +19,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import kibi
+import kibi.demo
+
 _MOVED = {
     "README.md": "index.md",
     "docs/index.md": "documents.md",
@@ -29,13 +33,20 @@ _MOVED = {
 """Documents whose place on the site is another than in the project."""
 _LINK = re.compile(r"\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 _ITEM_LINK = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<target>[^)\s#]+)\)", re.MULTILINE)
+_DEMO = """# Live demo
+
+This is `kibi report` of the model that Kibi ships, which tells ten digits apart. Draw a digit: the page runs the C that Kibi wrote,
+compiled to WebAssembly, and its bits are those of the device. [Open it alone](glyphs.html).
+
+<iframe src="../glyphs.html" title="Report of the model glyphs" style="width: 100%; height: 80vh; border: 0"></iframe>
+"""
 _LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".toml": "toml", ".yml": "yaml"}
 _PICTURES = (".svg", ".png")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Sets the navigation: the README, then a room for each section of the documents' index."""
-    rooms: list[Any] = [{"Kibi": ["index.md", {"All documents": "documents.md"}]}]
+    rooms: list[Any] = [{"Kibi": ["index.md", {"Live demo": "demo.md"}, {"All documents": "documents.md"}]}]
     for section in _text("docs/index.md").split("\n## ")[1:]:
         room = section.partition("\n")[0]
         pages = _listed("docs/index.md", section)
@@ -52,6 +63,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages that are not stored in `docs`: the project's documents, the API, and linked source files."""
     for source, page in _documents().items():
         _add(files, config, page, _text(source))
+    _add(files, config, "demo.md", _DEMO)
+    files.append(File.generated(config, "glyphs.html", content=_demo_report()))
     for name, members in API.items():
         _add(files, config, _api_page(name), _api_text(name, members))
     for source in sorted(_linked() - set(_documents())):
@@ -110,6 +123,12 @@ def _with_links(text: str, source: str, page: str) -> str:
         parts += [_LINK.sub(pointed, text[end : block.start]), block.body]
         end = block.end
     return "".join([*parts, _LINK.sub(pointed, text[end:])])
+
+
+def _demo_report() -> bytes:
+    """Returns the report of the shipped model, as one page."""
+    model = kibi.load(kibi.demo.model_path())
+    return kibi.report(model, labels=[str(digit) for digit in range(10)], oracle=False).page
 
 
 @cache

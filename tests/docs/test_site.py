@@ -96,6 +96,16 @@ def test_site_has_every_document_and_public_name(site: Path) -> None:
     assert '"location":"source/' not in index
 
 
+def test_site_has_the_live_demo(site: Path) -> None:
+    """The report of the shipped model, which runs the model, is a file of the site and inside of a page."""
+    report = (site / "glyphs.html").read_bytes()
+    assert b"application/wasm" in report or b"WebAssembly" in report
+    assert b"<title>" in report
+    page = (site / "demo" / "index.html").read_text(encoding="utf-8")
+    assert 'src="../glyphs.html"' in page
+    assert "Live demo" in (site / "index.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_site_shows_lists_and_tables_as_such(site: Path) -> None:
     """MkDocs reads the Markdown as a forge does: no list and no table ends up inside of a paragraph."""
