@@ -36,15 +36,13 @@ $golden""",
     )
 
 
-def example_main(library: Library, golden: Golden | None, template: str) -> CCode:
-    """The main file of an example, from the template of a kind of package that takes `includes`, `parts` and `name`."""
-    main = filled_c(
-        template,
-        includes=library.example.includes,
-        parts=example_parts(library, golden),
-        name=model_name(library),
-    )
-    return with_first_lines(library, main)
+def example_places(library: Library, golden: Golden | None) -> dict[str, CCode]:
+    """What the template of an example's main file takes: `includes`, `parts` and `name`."""
+    return {
+        "includes": library.example.includes,
+        "parts": example_parts(library, golden),
+        "name": model_name(library),
+    }
 
 
 def stdio_example(library: Library, golden: Golden | None) -> CCode:

@@ -9,22 +9,21 @@ from kibi.packages.templates import filled_text
 from kibi.text.package import PackageText, bare_word, lines_of, number_text, package_text
 
 
-def readme(library: Library, folder: str, /, **parts: PackageText) -> PackageText:
+def readme(library: Library, use: PackageText) -> PackageText:
     """The README of a package.
 
     Names of tensors and operators, which may hold any text, are left out: the header has them.
 
     Args:
         library: as it was generated.
-        folder: of the kind in this package: its `use.md.in` says how the kind is used.
-        parts: the places of that template.
+        use: how the kind of package is used.
     """
     return filled_text(
         "README.md.in",
         library=bare_word(library.name),
         summary=summary(library),
         models=package_text("\n").join(_model(each) for each in library.models),
-        use=filled_text(f"{folder}/use.md.in", **parts),
+        use=use,
     )
 
 

@@ -26,7 +26,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         header=bare_word(FileName(f"{library.model.graph.name}.h")),
     )
     texts[FileName("README.md", name)] = readme(
-        library, "arduino", library=bare_word(name), name=bare_word(library.model.graph.name)
+        library, filled_text("arduino/use.md.in", library=bare_word(name), name=bare_word(library.model.graph.name))
     )
     texts[FileName("keywords.txt", name)] = _keywords(library)
     sketch = filled_c(

@@ -46,7 +46,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     )
     texts[FileName("golden.cproject.yml", example)] = filled_text("cmsis_pack/cproject.yml.in", name=name)
     texts[FileName("README.md", example)] = filled_text("cmsis_pack/README.md.in", name=name)
-    texts[FileName("README.md")] = readme(library, "cmsis_pack", library=name, version=version)
+    texts[FileName("README.md")] = readme(library, filled_text("cmsis_pack/use.md.in", library=name, version=version))
     texts[FileName("main.c", example)] = stdio_example(library, golden)
     packed = archive({file.path: text.text.encode() for file, text in texts.items()})
     return Arrangement(texts, root="src", data={FileName(f"Kibi.{library.name}.{VERSION}.pack"): packed})

@@ -2,12 +2,12 @@
 
 from kibi.codegen import Library
 from kibi.codegen.provenance import LICENSE, cmake_first_lines
-from kibi.packages.example import check_no_file, example_main
+from kibi.packages.example import check_no_file, example_places
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
 from kibi.packages.readme import readme
-from kibi.packages.sources import VERSION, cmake_files, moved_texts, sources_of, summary
-from kibi.packages.templates import filled_cmake, filled_text
+from kibi.packages.sources import VERSION, cmake_files, moved_texts, sources_of, summary, with_first_lines
+from kibi.packages.templates import filled_c, filled_cmake, filled_text
 from kibi.text.cmake import argument
 from kibi.text.file_name import FileName
 from kibi.text.package import bare_word
@@ -25,7 +25,9 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         upper=argument(library.name.upper()),
         sources=cmake_files(sources_of(library, "src"), 4),
     )
-    texts[FileName("README.md")] = readme(library, "esp_idf", library=name, upper=bare_word(library.name.upper()))
+    texts[FileName("README.md")] = readme(
+        library, filled_text("esp_idf/use.md.in", library=name, upper=bare_word(library.name.upper()))
+    )
     texts[FileName("Kconfig")] = filled_text("esp_idf/Kconfig.in", library=name, upper=bare_word(library.name.upper()))
     texts[FileName("idf_component.yml")] = filled_text(
         "esp_idf/idf_component.yml.in",
@@ -39,7 +41,9 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     )
     texts[FileName("CMakeLists.txt", f"{project}/main")] = filled_cmake("esp_idf/main.cmake.in", first_lines=first)
     texts[FileName("idf_component.yml", f"{project}/main")] = filled_text("esp_idf/main_component.yml.in", library=name)
-    texts[FileName("main.c", f"{project}/main")] = example_main(library, golden, "esp_idf/main.c.in")
+    texts[FileName("main.c", f"{project}/main")] = with_first_lines(
+        library, filled_c("esp_idf/main.c.in", **example_places(library, golden))
+    )
     return Arrangement(texts, root="src")
 
 

@@ -2,12 +2,12 @@
 
 from kibi.codegen import Library
 from kibi.codegen.provenance import cmake_first_lines
-from kibi.packages.example import check_no_file, example_main
+from kibi.packages.example import check_no_file, example_places
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
 from kibi.packages.readme import readme
-from kibi.packages.sources import cmake_files, moved_texts, sources_of
-from kibi.packages.templates import filled_cmake
+from kibi.packages.sources import cmake_files, moved_texts, sources_of, with_first_lines
+from kibi.packages.templates import filled_c, filled_cmake, filled_text
 from kibi.text.cmake import argument
 from kibi.text.file_name import FileName
 from kibi.text.json import json_text
@@ -18,7 +18,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     check_no_file(library, "mbed")
     name = library.name
     texts = moved_texts(library, "source")
-    texts[FileName("README.md")] = readme(library, "mbed", library=bare_word(name))
+    texts[FileName("README.md")] = readme(library, filled_text("mbed/use.md.in", library=bare_word(name)))
     texts[FileName("mbed_lib.json")] = json_text({"name": name}, indent=2)
     texts[FileName("CMakeLists.txt")] = filled_cmake(
         "mbed/CMakeLists.txt.in",
@@ -27,7 +27,9 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         sources=cmake_files(sources_of(library, "source")),
     )
     # Mbed's tools leave folders of this name out of applications.
-    texts[FileName("main.cpp", f"TESTS/{name}/golden")] = example_main(library, golden, "mbed/main.cpp.in")
+    texts[FileName("main.cpp", f"TESTS/{name}/golden")] = with_first_lines(
+        library, filled_c("mbed/main.cpp.in", **example_places(library, golden))
+    )
     return Arrangement(texts, root="source")
 
 

@@ -42,7 +42,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         name=argument(name.text),
         sources=cmake("\n").join(cmake("  $${CMAKE_CURRENT_LIST_DIR}/$file", file=argument(file)) for file in files),
     )
-    texts[FileName("README.md")] = readme(library, "micropython", name=name)
+    texts[FileName("README.md")] = readme(library, filled_text("micropython/use.md.in", name=name))
     texts[FileName("golden.py", "examples")] = filled_text(
         "micropython/golden.py.in",
         name=name,

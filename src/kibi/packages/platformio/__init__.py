@@ -34,7 +34,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         },
         indent=2,
     )
-    texts[FileName("README.md")] = readme(library, "platformio", library=bare_word(name))
+    texts[FileName("README.md")] = readme(library, filled_text("platformio/use.md.in", library=bare_word(name)))
     texts[FileName("platformio.ini", example)] = filled_text("platformio/platformio.ini.in")
     texts[FileName("main.c", f"{example}/src")] = stdio_example(library, golden)
     return Arrangement(texts, root="src")

@@ -42,7 +42,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     texts[FileName("setup.py")] = filled_text(
         "python/setup.py.in", name=name, reset=package_text(', "reset"') if has_reset else package_text("")
     )
-    texts[FileName("README.md")] = readme(library, "python", name=name)
+    texts[FileName("README.md")] = readme(library, filled_text("python/use.md.in", name=name))
     texts[FileName("MANIFEST.in")] = filled_text("python/MANIFEST.in.in")
     texts[FileName("pyproject.toml")] = filled_text(
         "python/pyproject.toml.in", name=name, version=bare_word(VERSION), summary=about

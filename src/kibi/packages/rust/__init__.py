@@ -39,7 +39,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         version=bare_word(VERSION),
         summary=about,
     )
-    texts[FileName("README.md")] = readme(library, "rust", crate=crate)
+    texts[FileName("README.md")] = readme(library, filled_text("rust/use.md.in", crate=crate))
     texts[FileName("build.rs")] = filled_text("rust/build.rs.in", sources=files, name=name)
     texts[FileName("lib.rs", "src")] = _safe_type(parts, name, about)
     texts[FileName("golden.rs", "examples")] = _example(parts, name)

@@ -2,12 +2,12 @@
 
 from kibi.codegen import Library
 from kibi.codegen.provenance import cmake_first_lines
-from kibi.packages.example import check_no_file, example_main
+from kibi.packages.example import check_no_file, example_places
 from kibi.packages.golden import Golden
 from kibi.packages.kind import Arrangement, Kind
 from kibi.packages.readme import readme
-from kibi.packages.sources import cmake_files, moved_texts, sources_of, summary
-from kibi.packages.templates import filled_cmake, filled_text
+from kibi.packages.sources import cmake_files, moved_texts, sources_of, summary, with_first_lines
+from kibi.packages.templates import filled_c, filled_cmake, filled_text
 from kibi.text.cmake import argument
 from kibi.text.file_name import FileName
 from kibi.text.package import bare_word
@@ -20,7 +20,7 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
     sample = f"samples/{library.name}"
     texts = moved_texts(library, "src")
     texts[FileName("module.yml", "zephyr")] = filled_text("zephyr/module.yml.in", library=name)
-    texts[FileName("README.md")] = readme(library, "zephyr", library=name, upper=upper)
+    texts[FileName("README.md")] = readme(library, filled_text("zephyr/use.md.in", library=name, upper=upper))
     texts[FileName("Kconfig")] = filled_text(
         "zephyr/Kconfig.in",
         library=name,
@@ -45,7 +45,9 @@ def _arrange(library: Library, golden: Golden | None) -> Arrangement:
         name=bare_word(library.model.graph.name),
         lower=bare_word(library.name.lower()),
     )
-    texts[FileName("main.c", f"{sample}/src")] = example_main(library, golden, "zephyr/main.c.in")
+    texts[FileName("main.c", f"{sample}/src")] = with_first_lines(
+        library, filled_c("zephyr/main.c.in", **example_places(library, golden))
+    )
     return Arrangement(texts, root="src")
 
 
