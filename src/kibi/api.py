@@ -36,6 +36,8 @@ def load(
     *,
     decompress: bool = False,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    quantized_inputs: bool = False,
+    quantized_outputs: bool = False,
 ) -> Graph:
     """Reads a model file, verifies it, and returns its graph.
 
@@ -47,7 +49,10 @@ def load(
         decompress: True to decode all compressed weights ahead of time: more flash, and the fastest kernels. False: weights with
             codebooks and weights of int4 stay as they are where kernels can decode them and that saves flash.
         shapes: of inputs, by name and in its own order of axes, where a model leaves sizes open. The graph then has no
-            `path`: whoever compares it with TFLM converts the model first.
+            `path`: to compare it with TFLM, convert the model first.
+        quantized_inputs: True to take integers at each float32 input: those that the model's QUANTIZE makes of it. `path` is then
+            that of a copy in the cache, which TFLM runs, too.
+        quantized_outputs: True to give integers at each float32 output: those of which the model's DEQUANTIZE makes it.
 
     Returns:
         The graph; `signatures` lists the entry points of the file.
@@ -60,6 +65,10 @@ def load(
     from kibi.frontends.model_file import can_be_read_again  # noqa: PLC0415
     from kibi.passes.compressed_weights import compressed_where_it_saves, decompressed  # noqa: PLC0415
 
+    if quantized_inputs or quantized_outputs:
+        from kibi.toolchain.model_copies import integer_ends_copy  # noqa: PLC0415
+
+        path = integer_ends_copy(path, inputs=quantized_inputs, outputs=quantized_outputs)
     graph = read(path, signature, shapes)
     is_first = graph.signature is None or graph.signature.subgraph == 0
     # What is no regular file, such as a pipe, cannot be read again by those who compare with TFLM.

@@ -20,6 +20,8 @@ def convert(
     path: str | os.PathLike[str] | None = None,
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    quantized_inputs: bool = False,
+    quantized_outputs: bool = False,
 ) -> "NormalForm":
     """Converts a model of any kind that `kibi.load` reads to a `.tflite` file that TFLM reads, too.
 
@@ -29,6 +31,8 @@ def convert(
         model: the file, as for `kibi.load`.
         path: where to write; None: nowhere.
         shapes: of inputs, by name and in its own order of axes, where a model leaves sizes open.
+        quantized_inputs: True to take integers at each float32 input: those that a QUANTIZE makes of it.
+        quantized_outputs: True to give integers at each float32 output: those of which a DEQUANTIZE makes it.
 
     Returns:
         The contents of the file as `data`, how many constants changed their form, and `notes` of what else changed.
@@ -38,11 +42,11 @@ def convert(
         OutputError: the file cannot be written.
     """
     from kibi.files import check_path, write_file  # noqa: PLC0415 - functions pay for what they use
-    from kibi.frontends.model_file import read_model_file  # noqa: PLC0415
+    from kibi.frontends.model_file import read_model_file, with_integer_ends  # noqa: PLC0415
     from kibi.frontends.tflite import parse_tflite  # noqa: PLC0415
 
     place = None if path is None else check_path(path, "the path of the .tflite file")
-    found = read_model_file(model, shapes)
+    found = with_integer_ends(read_model_file(model, shapes), Path(model).name, quantized_inputs, quantized_outputs)
     parse_tflite(found.data, Path(model).name)
     if place is not None:
         write_file(place, found.data)

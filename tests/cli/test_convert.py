@@ -5,6 +5,7 @@ from pathlib import Path
 from kibi.dtypes import DType
 from kibi.frontends.tflite.builder import ModelBuilder
 from tests.cli.conftest import Kibi
+from tests.frontends.models import classifier
 from tests.frontends.tflite.test_normal_form import float16_model
 
 
@@ -44,3 +45,38 @@ def test_convert_fixes_the_open_shape_of_a_tflite_file(kibi: Kibi, tmp_path: Pat
     assert (done.code, done.err) == (0, "")
     assert done.record["notes"] == ["shapes that follow from those that were given: 1"]
     assert kibi("plan", made, "--json").code == 0
+
+
+def test_quantized_ends_are_taken_by_verbs_and_files(kibi: Kibi, tmp_path: Path) -> None:
+    """A quarter of the input's bytes; the command in the C says so, and the file that `convert` writes plans alike."""
+    path = tmp_path / "floats.tflite"
+    path.write_bytes(classifier())
+    ends = ("--input", "quantized", "--quantized-outputs")
+    stored = kibi("plan", path, "--json").record["arena_bytes"]
+    assert stored >= 4 * 64
+    taken = kibi("plan", path, *ends, "--json").record["arena_bytes"]
+    assert taken < stored
+    assert kibi("plan", path, "--input", "streamed,quantized", "--json").record["input"] == "streamed"
+    library = tmp_path / "library"
+    assert kibi("compile", path, *ends, "-o", library).code == 0
+    header = (library / "floats.h").read_text(encoding="utf-8")
+    assert "kibi compile floats.tflite --target cortex-m4 --input quantized --quantized-outputs" in header
+    assert "[1, 8, 8, 1] int8" in header
+    assert kibi("convert", path, *ends, "-o", tmp_path / "integers.tflite").code == 0
+    assert kibi("plan", tmp_path / "integers.tflite", "--json").record["arena_bytes"] == taken
+
+
+def test_ends_that_cannot_be_integers_end_in_a_reason(kibi: Kibi, tmp_path: Path) -> None:
+    """The operator is named, and nothing is written."""
+    path, builder = tmp_path / "relu.tflite", ModelBuilder()
+    x, y = builder.input([1, 4], DType.F32, name="x"), builder.tensor([1, 4], DType.F32, name="y")
+    builder.operator("RELU", [x], [y])
+    path.write_bytes(builder.finish(outputs=[y]))
+    for verb in (("plan",), ("convert", "-o", tmp_path / "out.tflite"), ("compile", "-o", tmp_path / "out")):
+        done = kibi(verb[0], path, "--input", "quantized", *verb[1:])
+        assert done.code == 3
+        assert "input 'x' is read as float32 by RELU" in done.err
+    assert [each.name for each in tmp_path.iterdir()] == ["relu.tflite"]
+    done = kibi("convert", path, "--input", "streamed", "-o", tmp_path / "out.tflite")
+    assert done.code == 4
+    assert "Give quantized, or leave it out" in done.err

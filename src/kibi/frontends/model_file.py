@@ -52,6 +52,27 @@ def read_model_file(path: str | os.PathLike[str], shapes: Mapping[str, Sequence[
     return _with_shapes(found, shapes, os.fspath(path)) if shapes else found
 
 
+def with_integer_ends(found: NormalForm, source: str, inputs: bool, outputs: bool) -> NormalForm:
+    """The model with integers at its float32 inputs or outputs.
+
+    Args:
+        found: the model.
+        source: the file's name, for errors.
+        inputs: True to take integers at each float32 input.
+        outputs: True to give integers at each float32 output.
+
+    Raises:
+        ModelError: an input or output cannot be integers; the text names the operator that takes or makes it as float32.
+    """
+    if not (inputs or outputs):
+        return found
+    from kibi.frontends.tflite.quantized_ends import with_quantized_ends  # noqa: PLC0415 - few models need it
+
+    data, count = with_quantized_ends(found.data, source, inputs=inputs, outputs=outputs)
+    notes = (f"inputs and outputs that are integers now: {count:,}",) if count else ()
+    return replace(found, data=data, notes=(*found.notes, *notes))
+
+
 def _with_shapes(found: NormalForm, shapes: Mapping[str, Sequence[int]], path: str) -> NormalForm:
     from kibi.frontends.tflite.given_shapes import with_shapes  # noqa: PLC0415 - few models need it
 

@@ -34,6 +34,7 @@ from kibi.cli.options.common import (
     WeightsName,
     WithoutPasses,
 )
+from kibi.cli.options.ends import QuantizedOutputs, ends_of
 from kibi.cli.options.joint import joint_plan, show_joint
 from kibi.cli.options.models import simplified_model
 from kibi.cli.options.package import DEFAULT_PACKAGE, PackageName, check_package, how_to_use, package_words
@@ -93,6 +94,7 @@ def compile_models(
     granularity: GranularityName = "row",
     input_mode: InputMode = "stored",
     external_outputs: ExternalOutputs = False,
+    quantized_outputs: QuantizedOutputs = False,
     external_buffer: ExternalBuffers = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
@@ -118,7 +120,8 @@ def compile_models(
     import kibi  # noqa: PLC0415
     from kibi.codegen import Extras  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights, bandwidth)
+    ends = ends_of(input_mode, quantized_outputs)
+    options = plan_options(granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth)
     target = chosen_processor(target, board).target.name
     processor = kibi.target(target) if slice_limit is None else emulated_target(target)
     extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
@@ -137,7 +140,7 @@ def compile_models(
         )
     if fences and not is_plan:
         raise InputError("--fences is for plan files. Add --format plan, or leave it out.")
-    chosen = [*option_words(options), *graph_words(without_pass)]
+    chosen = [*option_words(options), *ends.words, *graph_words(without_pass)]
     if like is not None:
         given = {
             "--core": core,
@@ -154,6 +157,7 @@ def compile_models(
         return
     if otherwise:
         raise InputError("--otherwise says what --like does where the layout cannot stay. Add --like OLD as well.")
+    models = [ends.model(each) for each in models]
     parts = joint.plans if joint else (None,) * len(models)
     simplified = [
         simplified_model(
@@ -171,7 +175,7 @@ def compile_models(
         plans = [plan_for(graph, processor, plan, options, part) for graph, part in zip(graphs, parts, strict=True)]
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
-        words = [*option_words(options), *graph_words(without_pass, decompress=decompress)]
+        words = [*option_words(options), *ends.words, *graph_words(without_pass, decompress=decompress)]
         words += [*(["--tune"] if tune else []), *extras.words, *package_words(package)]
         tunings = []
         if tune:

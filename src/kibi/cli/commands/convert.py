@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kibi.cli.options.common import AsJson, ModelPath
+from kibi.cli.options.ends import QuantizedOutputs, ends_of
 from kibi.cli.options.paths import given_path
 from kibi.cli.terminal import byte_text, facts, output, print_json, say
 from kibi.errors import InputError
@@ -33,15 +34,35 @@ def convert(
             show_default=False,
         ),
     ] = None,
+    input_mode: Annotated[
+        str | None,
+        typer.Option(
+            "--input",
+            metavar="I",
+            help="quantized: integers where the model quantizes its float32 input.",
+            show_default=False,
+        ),
+    ] = None,
+    quantized_outputs: QuantizedOutputs = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a model of any kind that Kibi reads as a .tflite file that TensorFlow Lite Micro reads, too.
 
-    Data come into the file, weights of float16 and of hybrid operators become float32. Nothing is quantized.
+    Data come into the file, weights of float16 and of hybrid operators become float32. Nothing is quantized;
+    with --input quantized, a QUANTIZE of an input goes, and its integers are the input.
     """
     import kibi  # noqa: PLC0415 - verbs pay for what they use
 
-    found = kibi.convert(model, path, shapes=_shapes(shape or []))
+    ends = ends_of(input_mode, quantized_outputs)
+    if ends.handover is not None:
+        raise InputError(f"--input {ends.handover}: a file says nothing of that. Give quantized, or leave it out.")
+    found = kibi.convert(
+        model,
+        path,
+        shapes=_shapes(shape or []),
+        quantized_inputs=ends.inputs,
+        quantized_outputs=ends.outputs,
+    )
     counts = {"buffers_inlined": found.inlined, "float16_constants": found.float16, "hybrid_constants": found.hybrid}
     if as_json:
         print_json({"file": str(path), "bytes": len(found.data), **counts, "notes": list(found.notes)})

@@ -32,6 +32,7 @@ from kibi.cli.options.common import (
     WeightsName,
     WithoutPasses,
 )
+from kibi.cli.options.ends import QuantizedOutputs, ends_of
 from kibi.cli.options.models import load_simplified
 from kibi.cli.options.planning import graph_words, option_words, plan_for, plan_options
 from kibi.cli.output.measure_checkpoints import show_checkpoint_cost
@@ -81,6 +82,7 @@ def measure(
     granularity: GranularityName = "row",
     input_mode: InputMode = "stored",
     external_outputs: ExternalOutputs = False,
+    quantized_outputs: QuantizedOutputs = False,
     external_buffer: ExternalBuffers = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
@@ -121,7 +123,8 @@ def measure(
     from kibi.reports.coded_weights import coding_record  # noqa: PLC0415
     from kibi.reports.slices import check_slice  # noqa: PLC0415
 
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights, bandwidth)
+    ends = ends_of(input_mode, quantized_outputs)
+    options = plan_options(granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth)
     picked, tool = chosen_processor(target, board, clock), compiler_named(compiler)
     processor = picked.target
     emulated_target(processor.name)
@@ -132,7 +135,7 @@ def measure(
     if is_plan and node_data is not None:
         raise InputError("--node-data is for C, whose layers are those of the model. Leave --format plan out.")
     graph = load_simplified(
-        model,
+        ends.model(model),
         without_pass,
         signature=signature,
         decompress=decompress,
@@ -143,6 +146,7 @@ def measure(
         made = plan_for(graph, processor, plan, options)
         words = [
             *option_words(options),
+            *ends.words,
             *graph_words(without_pass, decompress=decompress),
             *(["--tune"] if tune else []),
         ]

@@ -26,6 +26,7 @@ from kibi.cli.options.common import (
     TimeLimit,
     WithoutPasses,
 )
+from kibi.cli.options.ends import QuantizedOutputs, ends_of
 from kibi.cli.options.models import load_simplified
 from kibi.cli.options.paths import given_model, given_path
 from kibi.cli.options.planning import PlanOptions, graph_words
@@ -83,6 +84,7 @@ def plan(
         ),
     ] = None,
     external_outputs: ExternalOutputs = False,
+    quantized_outputs: QuantizedOutputs = False,
     external_buffer: ExternalBuffers = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
@@ -156,7 +158,8 @@ def plan(
     memory, with proof. With --board it says whether the arena fits the board.
     """
     picked = chosen_processor(target, board)
-    given = _given(granularity, input_mode, external_outputs, ram, goal)
+    ends = ends_of(input_mode, quantized_outputs)
+    given = _given(granularity, ends.handover, external_outputs, ram, goal)
     if external_buffer:
         given["external_buffers"] = external_buffer
     if weights is not None:
@@ -180,6 +183,7 @@ def plan(
         )
     if saved is not None and is_comparison:
         raise PlanError("-o saves one plan. Give one model without --compare, or --buffer.")
+    models = [ends.model(each) for each in models]
     is_counted = check_one_plan(longest_step, is_one=not (is_comparison or buffer or writes or ascii_only))
     if write_embedded_plan is not None:
         planned, remark = embedded(models[0], write_embedded_plan, given)

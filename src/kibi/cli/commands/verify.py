@@ -26,6 +26,7 @@ from kibi.cli.options.common import (
     WeightsName,
     WithoutPasses,
 )
+from kibi.cli.options.ends import QuantizedOutputs, ends_of
 from kibi.cli.options.models import load_simplified
 from kibi.cli.options.paths import given_path
 from kibi.cli.options.planning import plan_for, plan_options
@@ -60,6 +61,7 @@ def verify(
     granularity: GranularityName = "row",
     input_mode: InputMode = "stored",
     external_outputs: ExternalOutputs = False,
+    quantized_outputs: QuantizedOutputs = False,
     external_buffer: ExternalBuffers = None,
     signature: SignatureName = None,
     without_pass: WithoutPasses = None,
@@ -80,7 +82,9 @@ def verify(
     from kibi.arrays.input_files import read_runs  # noqa: PLC0415
 
     check_read(weights, is_for_c=False, verb="verify")
-    options = plan_options(granularity, input_mode, external_outputs, external_buffer, ram, goal, weights)
+    ends = ends_of(input_mode, quantized_outputs)
+    model = ends.model(model)
+    options = plan_options(granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights)
     processor = chosen_processor(target, board).target
     if not processor.is_host:
         emulated_target(processor.name)

@@ -16,7 +16,10 @@ WEIGHTS = (
     "memory, from which your C function NAME reads them into the arena. read:NAME,ahead: NAME_start and NAME_wait read them while "
     "kernels run."
 )
-HANDOVERS = "Inputs are stored, streamed row by row, or in external buffers: yours."
+HANDOVERS = (
+    "Inputs are stored, streamed row by row, or in external buffers: yours. quantized, also with a comma before one of these: "
+    "integers where the model quantizes its float32 input."
+)
 
 FORMATS = ("c", "plan")
 FormatName = Annotated[

@@ -36,7 +36,7 @@ DEFAULTS: PlanOptions = {
 
 def plan_options(
     granularity: str,
-    input_mode: str,
+    input_mode: str | None,
     external_outputs: bool,
     external_buffer: list[str] | None,
     ram: int | None,
@@ -55,7 +55,7 @@ def plan_options(
     output = "external" if external_outputs else "stored"
     made = PlanOptions(
         granularity=granularity,
-        input=input_mode,
+        input=input_mode or "stored",
         output=output,
         external_buffers=external_buffer or [],
         ram=ram,

@@ -13,6 +13,7 @@ from flatbuffers import number_types
 from kibi.frontends.tflite.flatbuffer import CheckedTable
 from kibi.frontends.tflite.model_tables import ModelSlot, ModelTables
 from kibi.frontends.tflite.reader import IDENTIFIER
+from kibi.ir import Signature
 
 # Converters align weights to 16 bytes, some to a cache line: the old bytes move by a multiple of it.
 _ALIGNMENT_BYTES = 64
@@ -70,6 +71,31 @@ class NewRoot:
         tflite.MetadataAddName(self._builder, text)
         tflite.MetadataAddBuffer(self._builder, buffer)
         place: int = tflite.MetadataEnd(self._builder)
+        return place
+
+    def signature(self, signature: Signature) -> int:
+        """Writes a table `SignatureDef`, and returns its place."""
+        builder = self._builder
+        lists = [
+            self._references([self._named(name, index) for name, index in pairs])
+            for pairs in (signature.inputs, signature.outputs)
+        ]
+        key = builder.CreateString(signature.key)
+        tflite.SignatureDefStart(builder)
+        tflite.SignatureDefAddInputs(builder, lists[0])
+        tflite.SignatureDefAddOutputs(builder, lists[1])
+        tflite.SignatureDefAddSignatureKey(builder, key)
+        tflite.SignatureDefAddSubgraphIndex(builder, signature.subgraph)
+        place: int = tflite.SignatureDefEnd(builder)
+        return place
+
+    def _named(self, name: str, index: int) -> int:
+        """Writes a table `TensorMap`, and returns its place."""
+        text = self._builder.CreateString(name)
+        tflite.TensorMapStart(self._builder)
+        tflite.TensorMapAddName(self._builder, text)
+        tflite.TensorMapAddTensorIndex(self._builder, index)
+        place: int = tflite.TensorMapEnd(self._builder)
         return place
 
     def finished(self, lists: Mapping[ModelSlot, Sequence[int]]) -> bytes:
