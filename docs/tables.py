@@ -306,6 +306,17 @@ def boards_table() -> str:
         lines.append(f"| `{name}` | {aliases} | {each.title} | {core} | {clock} | {waits or '-'} | {ram} | {flash} |")
     lines += ["", "The figures are those of public documents:", ""]
     lines += [f"- `{each.name}`: {each.source}.{f' {each.note}' if each.note else ''}" for each in kibi.boards()]
+    lines += [
+        "",
+        "What a chip takes while its core runs from flash with its peripherals off, typical, where a document states it:",
+        "",
+    ]
+    lines += ["| board | µA/MHz | supply | source |", "|---|---:|---:|---|"]
+    lines += [
+        f"| `{each.name}` | {current.microamperes_per_mhz:g} | {current.volts:g} V | {current.source} |"
+        for each in kibi.boards()
+        if (current := each.run_current) is not None
+    ]
     return "\n".join([*lines, ""])
 
 

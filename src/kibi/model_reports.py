@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kibi.errors import InputError, bounded
+from kibi.errors import InputError, TargetError, bounded
 from kibi.ir import Graph
-from kibi.targets import Target
+from kibi.targets import Board, Target
+from kibi.targets import board as board_named
 from kibi.targets import target as target_named
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def report(
     old: "Graph | Simplified | None" = None,
     old_plan: "Plan | None" = None,
     target: str | Target | None = None,
+    board: str | Board | None = None,
     ram: int | None = None,
     flash: int | None = None,
     labels: Sequence[str] = (),
@@ -71,9 +73,11 @@ def report(
         plan: its plan; None: the default plan.
         old: an older model or version that it is compared with; None: no comparison.
         old_plan: the plan of the older one; None: its default plan.
-        target: the processor, which is emulated; None: the plan's, or Cortex-M4 without a plan.
-        ram: bytes of RAM that the device has for the model; None: not known.
-        flash: bytes of flash that it has; None: not known.
+        target: the processor, which is emulated; None: the board's or the plan's, or Cortex-M4 without both.
+        board: the board, whose memories are the limits, and whose energy is estimated where its maker states its current; None:
+            no limits but those given, and no estimate.
+        ram: bytes of RAM that the device has for the model; None: the board's, or not known.
+        flash: bytes of flash that it has; None: as above.
         labels: the names of the classes in order, for the model that runs in the page.
         choices: other ways to plan the model, measured, to be shown beside it.
         left_out: ways that were not possible, with their reasons.
@@ -88,7 +92,7 @@ def report(
 
     Raises:
         InputError: a limit is negative, or there is a plan of an older model that is not there.
-        TargetError: no such target, or nothing emulates it.
+        TargetError: no such target or board, nothing emulates it, or the board has another processor.
         PlanError: a plan does not fit its model.
         ToolchainError: the compiler is missing or fails.
         EmulationError: the core stopped.
@@ -103,8 +107,8 @@ def report(
     _check_limits(ram, flash)
     if old is None and old_plan is not None:
         raise InputError("a plan of an older model was given without that model. Give `old`, too.")
-    wanted = target or (plan.target if plan is not None else "cortex-m4")
-    processor = target_named(wanted) if isinstance(wanted, str) else wanted
+    place = board_named(board) if isinstance(board, str) else board
+    processor = _processor(target, place, plan)
     settings = {"compiler": compiler, "level": level, "seed": seed, "oracle": oracle}
     parts = _with_plan(model, plan, processor)
     measured = measured_model(*parts, processor, **settings)  # type: ignore[arg-type]  # a dictionary of mixed types
@@ -112,8 +116,10 @@ def report(
     if old is not None:
         former = measured_model(*_with_plan(old, old_plan, processor), processor, **settings)  # type: ignore[arg-type]  # as above
     limits = Limits(ram, flash)
+    if place is not None:
+        limits = Limits(place.ram_bytes if ram is None else ram, place.flash_bytes if flash is None else flash)
     record = report_record(
-        measured, old=former, limits=limits, choices=choices, left_out=left_out, evaluation=evaluation
+        measured, old=former, limits=limits, board=place, choices=choices, left_out=left_out, evaluation=evaluation
     )
     return Report(record, report_page(record, machine_record(measured, labels, seed=seed)))
 
@@ -127,6 +133,21 @@ def _check_limits(ram: int | None, flash: int | None) -> None:
     for name, value in (("ram", ram), ("flash", flash)):
         if value is not None and value < 0:
             raise InputError(f"{name} is {value}, which is no number of bytes. Give 0 or more, or leave it out.")
+
+
+def _processor(target: str | Target | None, board: Board | None, plan: "Plan | None") -> Target:
+    """The processor that is asked for, or else that of the board, of the plan, or a Cortex-M4.
+
+    Raises:
+        TargetError: there is no such target, or the board has another one.
+    """
+    wanted = target or (board.target if board is not None else plan.target if plan is not None else "cortex-m4")
+    found = target_named(wanted) if isinstance(wanted, str) else wanted
+    if board is not None and found.name != board.target.name:
+        raise TargetError(
+            f"board {board.name!r} has a {board.core}, but the target is {found.name}. Leave one of the two out."
+        )
+    return found
 
 
 def _with_plan(model: "Graph | Simplified", plan: "Plan | None", processor: Target) -> "tuple[Simplified, Plan]":

@@ -6,6 +6,7 @@ import pytest
 
 import kibi
 from kibi.errors import TargetError
+from kibi.targets import RunCurrent
 from kibi.targets.board_file import load_board, read_boards
 from kibi.targets.clock import clock_of
 
@@ -19,6 +20,8 @@ clock_hz = 64_000_000
 ram = [{ name = "sram", bytes = 4096 }, { name = "ccm", bytes = 2_048 }]
 flash_bytes = 65536
 """
+
+CURRENT = '{ microamperes_per_mhz = 50, volts = 3, source = "sheet" }'
 
 
 def test_table_has_every_field_of_every_board() -> None:
@@ -37,6 +40,9 @@ def test_table_has_every_field_of_every_board() -> None:
         assert each.largest_ram.size_bytes == max(part.size_bytes for part in each.ram)
         assert not any(part.size_bytes % 1024 for part in each.ram)
         assert each.flash_wait_states is None or each.flash_wait_states <= 7
+        assert each.run_current is None or 10 <= each.run_current.microamperes_per_mhz <= 500
+        assert each.run_current is None or 1.7 <= each.run_current.volts <= 3.6
+    assert len({each.run_current.source for each in kibi.boards() if each.run_current is not None}) >= 7
 
 
 def test_every_name_and_alias_finds_its_board() -> None:
@@ -71,8 +77,9 @@ def test_board_of_another_architecture_says_so() -> None:
 def test_file_of_a_user_describes_a_board(tmp_path: Path) -> None:
     """What may be left out has defaults."""
     path = tmp_path / "mine.toml"
-    path.write_text(MINE)
+    path.write_text(f"{MINE}run_current = {CURRENT}\n")
     found = kibi.board(str(path))
+    assert found.run_current == RunCurrent(50.0, 3.0, "sheet")
     assert found == kibi.board(path)
     assert (found.name, found.title, found.ram_bytes, found.flash_wait_states) == ("mine", "mine", 6144, None)
 
@@ -93,6 +100,10 @@ def test_file_of_a_user_describes_a_board(tmp_path: Path) -> None:
         ("flash_bytes", 'aliases = ["a\\u001b"]\nflash_bytes', "aliases is ['a\\x1b']. Give a list of names"),
         ("flash_bytes", 'aliases = ["mine"]\nflash_bytes', "'mine' names 'mine' and 'mine'"),
         ("flash_bytes", f'title = "{"x" * 300}"\nflash_bytes', "Give a text of 200 characters"),
+        ("flash_bytes", "run_current = 51.6\nflash_bytes", "run_current is 51.6. Give a current for each megahertz"),
+        ("flash_bytes", f"run_current = {CURRENT.replace('3', '-3')}\nflash_bytes", "Of volts: Give a number above 0"),
+        ("flash_bytes", f"run_current = {CURRENT.replace('50', 'nan')}\nflash_bytes", "Of microamperes_per_mhz: Give"),
+        ("flash_bytes", f"run_current = {CURRENT.replace('sheet', '')}\nflash_bytes", "Of source: Give a text"),
         ("[[board]]", "[[bord]]", "this is no list of boards"),
         ("[[board]]", "[[board", "Write TOML"),
         (MINE, MINE + MINE.replace('"mine"', '"other"'), "there are 2 boards"),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kibi.ir import Graph
+from kibi.pages.energy import energy_record
 from kibi.pages.measured import MeasuredModel
 from kibi.pages.timeline import bound_words, memory_words
 from kibi.planner import Plan
@@ -14,6 +15,7 @@ from kibi.quantization.outlook import outlook
 from kibi.reports.evaluation import Evaluation
 from kibi.reports.memory_timeline import highest_stretch, holders, operator
 from kibi.reports.pareto import Choice
+from kibi.targets import Board
 
 _SHOWN_HOLDERS = 3
 _MINUS = "\u2212"
@@ -32,12 +34,12 @@ class Limits:
     flash_bytes: int | None = None
 
 
-def answer_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
+def answer_record(measured: MeasuredModel, limits: Limits, board: Board | None = None) -> dict[str, Any]:
     """RAM, flash and time of one inference, and whether that fits: `fits` is null where no limit was given.
 
     `missing` lists, for each limit that is exceeded, its name and the bytes that are missing. `milliseconds` is an estimate at
-    `clock_hz`, null where no table of cycles is published for the core. `tflm_arena_bytes` are those that TFLM's build on this
-    machine uses of its own arena, where it ran the model.
+    `clock_hz`, null where no table of cycles is published for the core, and `energy` one for the board. `tflm_arena_bytes` are
+    those that TFLM's build on this machine uses of its own arena, where it ran the model.
     """
     found, target = measured.measurement, measured.target
     given = (("RAM", found.ram_bytes, limits.ram_bytes), ("flash", found.flash_bytes, limits.flash_bytes))
@@ -58,6 +60,7 @@ def answer_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
         "cycles_estimate": cycles,
         "clock_hz": target.clock_hz,
         "milliseconds": cycles / target.clock_hz * 1000 if cycles is not None and target.clock_hz else None,
+        "energy": energy_record(measured, board),
         "varies_with_inputs": found.varies_with_inputs,
         "same_bits": ["device", "Python", *(["TFLM"] if found.oracle else [])],
         "tflm_arena_bytes": measured.tflm_arena_bytes,

@@ -116,6 +116,7 @@ def _environment() -> Environment:
         "whole": lambda value: f"{value:,}",
         "signed": _signed,
         "milliseconds": lambda value: f"{value:,.{1 if value >= 10 else 3}f}",
+        "microjoules": lambda value: f"{value:,.{0 if value >= 100 else 1 if value >= 1 else 3}f}",
         "counted": lambda count, noun: f"{count:,} {noun}{'' if count == 1 else 's'}",
         "listed": _listed,
     }

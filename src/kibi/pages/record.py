@@ -12,6 +12,7 @@ from kibi.printable import printable
 from kibi.reports.evaluation import Evaluation
 from kibi.reports.inspection import passes_record
 from kibi.reports.pareto import Choice, pareto_record
+from kibi.targets import Board
 from kibi.version import __version__
 
 SCHEMA_VERSION = 1
@@ -23,6 +24,7 @@ def report_record(
     *,
     old: MeasuredModel | None = None,
     limits: Limits | None = None,
+    board: Board | None = None,
     choices: Sequence[Choice] = (),
     left_out: Sequence[str] = (),
     evaluation: Evaluation | None = None,
@@ -33,11 +35,12 @@ def report_record(
         measured: the model.
         old: what it is compared with.
         limits: what the device has.
+        board: the one whose energy is estimated.
         choices: other ways to plan it, measured.
         left_out: ways that were not possible, and why.
         evaluation: its answers on a data set; None: no data were given.
     """
-    made = model_record(measured, limits or Limits())
+    made = model_record(measured, limits or Limits(), board)
     graph, plan = measured.planned.graph, measured.planned.plan
     model, target = made["model"]["name"], measured.target.name
     return {
@@ -63,7 +66,7 @@ def report_record(
     }
 
 
-def model_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
+def model_record(measured: MeasuredModel, limits: Limits, board: Board | None = None) -> dict[str, Any]:
     """What two models are compared by: `model`, `answer`, `nodes` and `tensors`."""
     graph = measured.simplified.graph
     return {
@@ -75,7 +78,7 @@ def model_record(measured: MeasuredModel, limits: Limits) -> dict[str, Any]:
             "inputs": list(graph.inputs),
             "outputs": list(graph.outputs),
         },
-        "answer": answer_record(measured, limits),
+        "answer": answer_record(measured, limits, board),
         "nodes": nodes_record(measured),
         "tensors": tensors_record(measured.planned),
     }

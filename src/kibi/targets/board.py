@@ -26,6 +26,25 @@ class Ram:
 
 
 @dataclass(frozen=True, slots=True)
+class RunCurrent:
+    """What a chip takes while its core runs from flash and its peripherals are off, as a document of its maker states it.
+
+    Attributes:
+        microamperes_per_mhz: typical, at the clock of the board, above 0.
+        volts: the supply at which it was measured, above 0.
+        source: the document, its table, and the conditions.
+    """
+
+    microamperes_per_mhz: float
+    volts: float
+    source: str
+
+    def microjoules(self, cycles: int) -> float:
+        """The energy of so many cycles of the core."""
+        return cycles * self.microamperes_per_mhz * self.volts * 1e-6
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
     """A board and the memories of its processor. Firmware of your own is in the same memories; nothing is subtracted for it.
 
@@ -40,6 +59,7 @@ class Board:
         flash_bytes: all of the flash, also where it is external.
         source: the public documents that the figures are from.
         note: what else to know, or empty.
+        run_current: what the chip takes while its core runs; None if no document was found that states it.
     """
 
     name: str
@@ -52,6 +72,7 @@ class Board:
     flash_bytes: int
     source: str
     note: str = ""
+    run_current: RunCurrent | None = None
 
     @property
     def ram_bytes(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kibi.errors import TargetError, did_you_mean, listed
 from kibi.files import read_text
-from kibi.targets.board import Board, Ram
+from kibi.targets.board import Board, Ram, RunCurrent
 from kibi.targets.clock import HIGHEST_HZ
 
 LARGEST_BYTES = 1 << 40
@@ -23,6 +23,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 _REQUIRED = ("name", "core", "clock_hz", "ram", "flash_bytes")
 _KEYS = tuple(each.name for each in fields(Board))
 _RAM_KEYS = ("name", "bytes")
+_CURRENT_KEYS = tuple(each.name for each in fields(RunCurrent))
+_MOST_CURRENT = 1_000_000
 
 
 def load_board(path: str | os.PathLike[str]) -> Board:
@@ -89,7 +91,12 @@ def _board(entry: Mapping[str, Any]) -> Board:
         flash_bytes=entry["flash_bytes"],
         source=entry.get("source", ""),
         note=entry.get("note", ""),
+        run_current=_run_current(entry["run_current"]) if "run_current" in entry else None,
     )
+
+
+def _run_current(entry: Mapping[str, Any]) -> RunCurrent:
+    return RunCurrent(float(entry["microamperes_per_mhz"]), float(entry["volts"]), entry["source"])
 
 
 def _problems(entry: Mapping[str, object]) -> Iterator[str]:
@@ -121,6 +128,8 @@ def _value_problem(key: str, value: object) -> str:
             return _number_problem(value, _MOST_WAIT_STATES, least=0)
         case "ram":
             return _ram_problem(value)
+        case "run_current":
+            return _current_problem(value)
         case _:
             is_text = isinstance(value, str) and len(value) <= _MOST_TEXT
             return "" if is_text else f"Give a text of {_MOST_TEXT} characters at most"
@@ -136,6 +145,18 @@ def _ram_problem(value: object) -> str:
         if problem := _number_problem(each["bytes"], LARGEST_BYTES):
             return f"Of {each['name']}: {problem}"
     return "" if len({each["name"] for each in value}) == len(value) else "Give each range a name of its own"
+
+
+def _current_problem(value: object) -> str:
+    example = 'as in { microamperes_per_mhz = 51.6, volts = 3.0, source = "the document that states it" }'
+    if not isinstance(value, dict) or set(value) != set(_CURRENT_KEYS):
+        return f"Give a current for each megahertz, the supply and the source, {example}"
+    for key in ("microamperes_per_mhz", "volts"):
+        number = value[key]
+        if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number <= _MOST_CURRENT:
+            return f"Of {key}: Give a number above 0 and up to {_MOST_CURRENT:_}, {example}"
+    is_text = isinstance(value["source"], str) and 0 < len(value["source"]) <= _MOST_TEXT
+    return "" if is_text else f"Of source: Give a text of {_MOST_TEXT} characters at most, {example}"
 
 
 def _number_problem(value: object, most: int, least: int = 1) -> str:

@@ -118,7 +118,6 @@ def report(
     chosen, tool = chosen_processor(target, board), compiler_named(compiler)
     processor = chosen.target
     emulated_target(processor.name)
-    ram, flash = _limits(chosen, ram, flash)
     names = () if labels is None else read_labels(labels)
     simplified = simplified_model(model, without_pass, decompress=decompress, signature=signature, plan=plan)
     former = None if old is None else simplified_model(old, without_pass, decompress=decompress, signature=signature)
@@ -135,6 +134,7 @@ def report(
             old=former,
             old_plan=old_plan,
             target=processor,
+            board=chosen.board,
             ram=ram,
             flash=flash,
             labels=names,
@@ -174,11 +174,12 @@ def view(
     chosen = chosen_processor(target, board)
     processor = chosen.target
     emulated_target(processor.name)
-    ram, flash = _limits(chosen, ram, flash)
     simplified = simplified_model(model, None)
     former = None if old is None else simplified_model(old, None)
     with working(f"measuring on {processor.name}"):
-        made = kibi.report(simplified, old=former, target=processor, ram=ram, flash=flash, oracle=not no_oracle)
+        made = kibi.report(
+            simplified, old=former, target=processor, board=chosen.board, ram=ram, flash=flash, oracle=not no_oracle
+        )
     name = f"{simplified.graph.name}.html"
     path = cached("reports", digest(name, made.page), lambda folder: made.write(folder / name)) / name
     _show(made, path)
@@ -186,18 +187,12 @@ def view(
         raise OutputError(f"no browser was found. Open {path} in one.")
 
 
-def _limits(chosen: Chosen, ram: int | None, flash: int | None) -> tuple[int | None, int | None]:
-    """The bytes of RAM and flash that there are: those that were given, else the board's."""
-    if chosen.board is None:
-        return ram, flash
-    return chosen.board.ram_bytes if ram is None else ram, chosen.board.flash_bytes if flash is None else flash
-
-
 def _show(made: "Report", path: Path) -> None:
     """Prints the answer, and where the report is."""
     from rich.text import Text  # noqa: PLC0415
 
     console, answer = output(), made.record["answer"]
+    energy = answer["energy"]["microjoules"]
     lines: list[tuple[str, str | Text]] = []
     if answer["fits"] is not None:
         missing = " and ".join(f"{each['bytes']:,} bytes of {each['what']}" for each in answer["missing"])
@@ -206,6 +201,7 @@ def _show(made: "Report", path: Path) -> None:
         ("RAM", Text(f"{answer['ram_bytes']:,} bytes", FIGURE)),
         ("flash", Text(f"{answer['flash_bytes']:,} bytes", FIGURE)),
         ("instructions", Text(f"{answer['instructions']:,}", FIGURE)),
+        *([("energy", f"{energy:,.4g} µJ (estimate from the datasheet)")] if energy is not None else []),
         *([("accuracy", made.record["accuracy"])] if made.record["accuracy"] else []),
         ("proof", answer["proof"]),
     ]

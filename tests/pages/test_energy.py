@@ -1,0 +1,58 @@
+"""The estimate of energy: what it is made of, and why there is none."""
+
+from dataclasses import replace
+
+import pytest
+
+import kibi
+from kibi.errors import TargetError
+from kibi.pages.energy import energy_record
+from kibi.pages.html import report_page
+from kibi.pages.measured import MeasuredModel
+from kibi.pages.record import report_record
+
+
+def test_energy_is_cycles_times_current_times_supply(glyphs: MeasuredModel) -> None:
+    """Of a board whose maker states the current; the page names factors and document, and says that nothing was measured."""
+    board = kibi.board("nucleo-g474re")
+    measured = replace(glyphs, target=board.target)
+    found = energy_record(measured, board)
+    cycles = glyphs.measurement.cycles_estimate
+    assert cycles == 1_462_109
+    assert found["microjoules"] == pytest.approx(1_462_109 * 171e-6 / 1e6 * 3.0 * 1e6)
+    page = report_page(report_record(measured, board=board), {"left_out": "."}).decode()
+    for text in (
+        "750 <span",
+        "1,462,109 cycles \u00d7",
+        "171 µA/MHz \u00d7 3 V",
+        "Nothing of this was measured",
+        "DS12288",
+    ):
+        assert text in page
+
+
+def test_estimate_that_is_missing_has_a_reason(glyphs: MeasuredModel) -> None:
+    """No board, no document, another clock, no table of cycles: each is said, and no figure is."""
+    known = kibi.board("nrf52840")
+    unclocked = replace(glyphs, measurement=replace(glyphs.measurement, cycles_estimate=None))
+    for measured, board, text in (
+        (glyphs, None, "No board was named"),
+        (glyphs, kibi.board("nucleo-f446re"), "No document of the maker was found"),
+        (glyphs, known, "known at 64 MHz, and the clock is 120 MHz"),
+        (unclocked, known, "No table of cycles"),
+    ):
+        found = energy_record(measured, board)
+        assert found["microjoules"] is None
+        assert text in found["missing"]
+
+
+def test_board_of_a_report_sets_processor_and_limits(glyphs: MeasuredModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Python as on the command line; a target that the board does not have is refused."""
+    monkeypatch.setattr("kibi.pages.measured.measured_model", lambda *given, **_: replace(glyphs, target=given[2]))
+    monkeypatch.setattr("kibi.pages.machine.machine_record", lambda *_, **__: {"left_out": "."})
+    record = kibi.report(glyphs.simplified, glyphs.planned.plan, board="nrf52840", flash=7).record
+    assert record["target"]["clock_hz"] == 64_000_000
+    assert record["answer"]["limits"] == {"ram_bytes": 262_144, "flash_bytes": 7}
+    assert record["answer"]["energy"]["volts"] == 3.0
+    with pytest.raises(TargetError, match="has a cortex-m4, but the target is cortex-m7"):
+        kibi.report(glyphs.simplified, board="nrf52840", target="cortex-m7")
