@@ -2,7 +2,7 @@
 
 API = {
     "From model to numbers": ("load", "simplify", "plan", "run", "compile", "measure", "verify", "tune", "embed", "report"),
-    "Models": ("convert", "from_torch", "quantize", "evaluate", "sweep"),
+    "Models": ("convert", "from_torch", "quantize", "evaluate", "compare_layers", "sweep"),
     "Objects": ("Graph", "Plan", "Interpreter", "Library", "KibiError"),
     "Results": (
         "reports.measurement.Measurement", "reports.verification.Verification", "reports.evaluation.Evaluation",

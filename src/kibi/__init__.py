@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.conversion import convert, from_torch
     from kibi.eager_files import compile_eager
-    from kibi.evaluations import evaluate
+    from kibi.evaluations import compare_layers, evaluate
     from kibi.interpreters import Interpreter
     from kibi.ir import Graph
     from kibi.model_reports import report
@@ -45,6 +45,7 @@ __all__ = [
     "__version__",
     "board",
     "boards",
+    "compare_layers",
     "compile",
     "compile_core",
     "compile_eager",
@@ -79,6 +80,7 @@ _LATE = {
     "Interpreter": "kibi.interpreters",
     "Library": "kibi.codegen",
     "compile_eager": "kibi.eager_files",
+    "compare_layers": "kibi.evaluations",
     "evaluate": "kibi.evaluations",
     "quantize": "kibi.quantizations",
     "report": "kibi.model_reports",

@@ -1,4 +1,4 @@
-"""The function of `import kibi` that runs a model on a data set."""
+"""The functions of `import kibi` that run a model on a data set."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +9,7 @@ from kibi.errors import bounded
 from kibi.ir import Graph
 
 if TYPE_CHECKING:
+    from kibi.quantization.comparing import LayerComparison
     from kibi.reports.evaluation import Evaluation
 
 
@@ -88,3 +89,30 @@ def evaluate(
         runner=None if scheduler is None else on_scheduler(scheduler),
     )
     return run(request, watch)
+
+
+@bounded
+def compare_layers(
+    model: Graph, reference: Graph, data: str | os.PathLike[str] | Callable[[], Iterable[Any]]
+) -> "LayerComparison":
+    """Compares what each layer of a quantized model makes with what the float32 model makes, on up to 32 inputs of a data set.
+
+    It is the measure of `kibi.quantize`, for a model of any converter. Layers are matched by the names of the tensors that they
+    make.
+
+    Args:
+        model: the graph as `kibi.load(path, decompress=True)` gives it: before the lossless passes, which may change tensors other
+            than the outputs, and with all weights decoded.
+        reference: the float32 model that it was quantized from, loaded in the same way.
+        data: as for `kibi.evaluate`.
+
+    Returns:
+        The decibels of each layer, and which layers have no partner.
+
+    Raises:
+        InputError: the data do not fit, or the models are not of one network.
+        ToolchainError: the compiler is missing or fails.
+    """
+    from kibi.quantization.comparing import compare  # noqa: PLC0415 - `import kibi` starts nothing heavy
+
+    return compare(model, reference, data if callable(data) else os.fspath(data))

@@ -14,6 +14,7 @@ from kibi.targets import target as target_named
 if TYPE_CHECKING:
     from kibi.passes import Simplified
     from kibi.planner.plan import Plan
+    from kibi.quantization.comparing import LayerComparison
     from kibi.reports.evaluation import Evaluation
     from kibi.reports.pareto import Choice
 
@@ -60,6 +61,7 @@ def report(
     choices: "Sequence[Choice]" = (),
     left_out: Sequence[str] = (),
     evaluation: "Evaluation | None" = None,
+    layer_errors: "LayerComparison | None" = None,
     compiler: str = "zig",
     level: str = "s",
     seed: int = 0,
@@ -82,6 +84,7 @@ def report(
         choices: other ways to plan the model, measured, to be shown beside it.
         left_out: ways that were not possible, with their reasons.
         evaluation: what `kibi.evaluate` found on a data set, whose accuracy the report then states; None: nothing.
+        layer_errors: what `kibi.compare_layers` found, which the table of costs then has; None: nothing.
         compiler: `zig` (from pip) or `gcc` (`arm-none-eabi-gcc`); the page's own code is always made by zig.
         level: of the compiler: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the random input that is measured, and of the golden input of the page.
@@ -119,7 +122,14 @@ def report(
     if place is not None:
         limits = Limits(place.ram_bytes if ram is None else ram, place.flash_bytes if flash is None else flash)
     record = report_record(
-        measured, old=former, limits=limits, board=place, choices=choices, left_out=left_out, evaluation=evaluation
+        measured,
+        old=former,
+        limits=limits,
+        board=place,
+        choices=choices,
+        left_out=left_out,
+        evaluation=evaluation,
+        comparison=layer_errors,
     )
     return Report(record, report_page(record, machine_record(measured, labels, seed=seed)))
 

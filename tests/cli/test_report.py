@@ -4,10 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kibi
-from kibi import demo
+from examples.patterns import Layer, Net, patterns
+from kibi import demo, quantize
 from kibi.errors import OracleError
 from tests.cli.conftest import GLYPHS, Kibi
 from tests.pages.networks import hostile_bytes
@@ -67,12 +69,39 @@ def test_report_with_data_states_the_accuracy(kibi: Kibi, tmp_path: Path) -> Non
     """As `kibi evaluate` counts it; labels of data without the data are refused."""
     data, path = Path(demo.__file__).with_name("samples.npz"), tmp_path / "report.html"
     done = kibi("report", GLYPHS, "-o", path, "--data", data, *_QUICK)
+    assert "How much each layer loses by its integers is not known" in path.read_text()
     sentence = "Accuracy 100.00%: 10 of 10 answers are right, on 10 inputs of samples.npz."
     assert f"accuracy      {sentence}" in done.out
     assert sentence in path.read_text()
     assert _record(path)["evaluation"]["classification"]["right"] == 10  # type: ignore[index]  # plain data
     refused = kibi("report", GLYPHS, "-o", path, "--truth", data)
     assert (refused.code, "Give --data, too" in refused.err) == (4, True)
+
+
+@pytest.mark.slow
+def test_report_with_a_reference_has_the_error_of_each_layer(kibi: Kibi, tmp_path: Path) -> None:
+    """The decibels of `kibi quantize`; a reference that is quantized itself is refused, and nothing is written."""
+    net = Net([Layer("dense", 16, activation="RELU"), Layer("dense", 10)], (12, 12, 1))
+    pictures, labels = patterns(64, 1)
+    net.train(pictures, labels, epochs=1)
+    floats, integers, data, path = (tmp_path / name for name in ("f.tflite", "i.tflite", "d.npz", "report.html"))
+    floats.write_bytes(net.file())
+    np.savez(data, input=pictures.astype(np.float32), labels=labels)
+    made = quantize(floats, data, integers, improve=False, evaluate=False, target=None)
+    refused = kibi("report", integers, "-o", path, "--data", data, "--reference", integers, *_QUICK)
+    assert (refused.code, path.exists()) == (4, False)
+    assert "make no tensor of float32, beside which an error could be measured" in refused.err
+    done = kibi("report", integers, "-o", path, "--data", data, "--reference", floats, *_QUICK, "--json")
+    found = {layer.output: layer for layer in made.layers}
+    for node in done.record["nodes"]:
+        layer = found[done.record["tensors"][str(node["outputs"][0])]["name"]]
+        assert node["decibels"] == pytest.approx(layer.decibels, abs=1e-3)
+        assert node["lost_decibels"] == pytest.approx(layer.lost_decibels, abs=1e-3)
+    errors = done.record["layer_errors"]
+    assert (errors["reference"], errors["inputs"], errors["layers"]) == ("f.tflite", 32, len(done.record["nodes"]))
+    assert errors["without_partner"] == errors["with_factors"] == []
+    assert "Beside f.tflite: RMSE" in done.record["accuracy"]
+    assert "4 of 4 have a partner." in path.read_text()
 
 
 def test_report_follows_a_saved_plan(kibi: Kibi, tmp_path: Path) -> None:
@@ -93,6 +122,8 @@ def test_report_follows_a_saved_plan(kibi: Kibi, tmp_path: Path) -> None:
         (("--compiler", "cc"), 7, "unknown compiler"),
         (("--goal", "beauty"), 4, "beauty"),
         (("--labels", "absent.txt"), 4, "absent.txt"),
+        (("--data", ""), 2, "the data are empty"),
+        (("--reference", str(GLYPHS)), 4, "--reference is compared with the model on data. Give --data, too"),
     ],
 )
 def test_arguments_that_make_no_sense_write_nothing(

@@ -6,6 +6,7 @@ _FOLDER = "tests/quantization"
 _QUANTIZING, _RULES = f"{_FOLDER}/test_quantizing.py", f"{_FOLDER}/test_rules.py"
 _IMPROVING, _RECURRENT = f"{_FOLDER}/test_improving.py", f"{_FOLDER}/test_recurrent.py"
 _INT4, _PACKING = f"{_FOLDER}/test_int4.py", "tests/frontends/tflite/test_int4.py"
+_COMPARING = f"{_FOLDER}/test_comparing.py"
 _BUDGET, _SUBGRAPHS = f"{_FOLDER}/test_budget.py", f"{_FOLDER}/test_subgraphs.py"
 
 QUANTIZATION = (
@@ -192,5 +193,21 @@ QUANTIZATION = (
         "constant.type.size_bytes",
         "The search gives weights of int4 last, because they look as large as those of int8.",
         (_INT4, "-k", "flash_smaller"),
+    ),
+    Mutation(
+        "quantization.factors-of-an-input-are-not-taken-back",
+        "quantization/channel_factors.py",
+        "base = theirs.data.astype(np.float64) / _input_factors(node, given, theirs.data.shape)",
+        "base = theirs.data.astype(np.float64)",
+        "Equalized channels look as if they were noise from the second layer on.",
+        (_COMPARING, "-k", "equalized"),
+    ),
+    Mutation(
+        "quantization.name-of-two-tensors-is-that-of-one",
+        "quantization/comparing.py",
+        "if tensor.name and count[key(tensor.name)] == 1}",
+        "if tensor.name}",
+        "A layer is compared with another one that happens to have its name.",
+        (_COMPARING, "-k", "partners"),
     ),
 )

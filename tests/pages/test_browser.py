@@ -17,6 +17,7 @@ from kibi.pages.changes import changes_record
 from kibi.pages.html import MOST_BYTES, report_page
 from kibi.pages.measured import MeasuredModel
 from kibi.pages.record import report_record
+from kibi.quantization.comparing import LayerComparison
 from kibi.reports.pareto import Choice
 from tests.pages.browser import chromium, complaints, opened, waited_for
 from tests.pages.networks import HOSTILE, chain_bytes, hostile_bytes
@@ -45,10 +46,11 @@ canvas.dispatchEvent(new KeyboardEvent("keydown", { key: arguments[0], bubbles: 
 
 
 def test_plan_is_walked_through_and_the_model_runs(
-    glyphs_record: dict[str, Any], glyphs_machine: dict[str, Any], tmp_path: Path
+    glyphs: MeasuredModel, glyphs_errors: LayerComparison, glyphs_machine: dict[str, Any], tmp_path: Path
 ) -> None:
     """The digest is the device's, a drawn seven is read, a layer is shown in all views, and nobody is asked for anything."""
-    record = {**glyphs_record, "changes": changes_record(glyphs_record, glyphs_record)}
+    record = report_record(glyphs, comparison=glyphs_errors)
+    record = {**record, "changes": changes_record(record, record)}
     peak = record["plan"]["peak"]
     with chromium() as driver:
         opened(driver, report_page(record, glyphs_machine), tmp_path)
@@ -67,9 +69,14 @@ def test_plan_is_walked_through_and_the_model_runs(
         assert driver.execute_script("return document.querySelector('#graph-details h3').textContent") == "6 ADD"
         first = next(step for step, (node, _) in enumerate(_steps(record)) if node == 6)
         assert f"Step {first} of" in driver.execute_script(_TEXT, "plan-step")
-        driver.execute_script("document.querySelectorAll('#cost-head button')[3].click()")
+        driver.execute_script("document.querySelectorAll('#cost-head button')[5].click()")
         best = driver.execute_script("return document.querySelector('#cost-body tr').dataset.node")
         assert int(best) == max(range(14), key=lambda node: record["nodes"][node]["instructions"])
+        order = "return [...document.querySelectorAll('#cost-body tr')].map((row) => Number(row.dataset.node))"
+        driver.execute_script("document.querySelectorAll('#cost-head button')[2].click()")
+        assert driver.execute_script(order) == [*range(13, 1, -1), 0, 1]  # the worst first, what is not known last
+        driver.execute_script("document.querySelectorAll('#cost-head button')[2].click()")
+        assert driver.execute_script(order) == [0, *range(2, 14), 1]
         assert driver.execute_script(_DRAW) == "7"
         assert complaints(driver) == []
 

@@ -13,11 +13,13 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.pages.answer import Limits, advice, answer_record, peak_words
 from kibi.pages.changes import changes_record
+from kibi.pages.html import report_page
 from kibi.pages.layers import lanes_of
 from kibi.pages.measured import MeasuredModel, measured_model
-from kibi.pages.record import SCHEMA_VERSION
+from kibi.pages.record import SCHEMA_VERSION, report_record
 from kibi.pages.timeline import bound_words, memory_words, timeline_record
 from kibi.planner import PlannedModel, Region, peak_steps
+from kibi.quantization.comparing import LayerComparison
 from kibi.reports.pareto import Choice
 from kibi.tflm.arena import arena_uses
 from tests.engines.networks import residual_network
@@ -120,6 +122,23 @@ def test_costs_of_layers_add_up(glyphs: MeasuredModel, glyphs_record: dict[str, 
     assert sum(node["code_bytes"] for node in nodes) + shared <= found.code_bytes
     calls = {each["name"]: each["layers"] for each in glyphs_record["kernels"]}
     assert calls["glyphs_kibi_conv2d_s8_blocks"] == 4
+
+
+def test_errors_of_layers_are_beside_their_costs(
+    glyphs: MeasuredModel, glyphs_record: dict[str, Any], glyphs_errors: LayerComparison
+) -> None:
+    """With null where nothing is known, which the page says; without a comparison it says how to get one."""
+    record = report_record(glyphs, comparison=glyphs_errors)
+    assert [node["decibels"] for node in record["nodes"][:3]] == [40.0, None, 35.0]
+    assert [node["lost_decibels"] for node in record["nodes"][:3]] == [-1.25, None, -1.25]
+    errors = record["layer_errors"]
+    assert (errors["layers"], errors["without_partner"], errors["with_factors"]) == (13, [1], [2])
+    page = " ".join(report_page(record, {"left_out": "."}).decode().split())
+    assert "what &lt;float&gt;.tflite makes, on 32 inputs of data.npz" in page
+    assert "13 of 14 have a partner, and of the others nothing is known." in page
+    assert "Of 1 layer, the channels were multiplied with factors" in page
+    assert "decibels" not in glyphs_record["nodes"][0]
+    assert "kibi report MODEL --reference FLOAT_MODEL --data DATA" in glyphs_record["layer_errors"]["missing"]
 
 
 def test_lines_of_the_graph_pass_through_no_other_operator() -> None:

@@ -89,7 +89,19 @@ def peak_words(graph: Graph, plan: Plan) -> str:
 
 
 def accuracy_words(found: Evaluation) -> str:
-    """Says in a sentence how good the answers on a data set were; empty where the data have no labels."""
+    """Says how good the answers on a data set were, and how near to those of a reference; empty without labels and reference."""
+    return " ".join(each for each in (_rightness_words(found), _nearness_words(found)) if each)
+
+
+def _nearness_words(found: Evaluation) -> str:
+    if found.comparison is None:
+        return ""
+    same = found.comparison.same_answer
+    answers = "" if same is None else f", the same answer for {same:.2%} of the inputs"
+    return f"Beside {printable(found.comparison.reference)}: RMSE {found.comparison.rmse:.4g}{answers}."
+
+
+def _rightness_words(found: Evaluation) -> str:
     what = f"on {found.inputs:,} inputs of {printable(found.data)}"
     if found.classification is not None and found.classification.accuracy is not None:
         classes = found.classification

@@ -9,22 +9,31 @@ from kibi.ir import Graph, Tensor
 from kibi.pages.measured import MeasuredModel
 from kibi.planner import PlannedModel
 from kibi.printable import printable
+from kibi.quantization.comparing import LayerComparison, LayerError
 from kibi.reports.inspection import describe_attributes
 from kibi.reports.memory_timeline import legend
 from kibi.toolchain import Image
 from kibi.toolchain.image import WEIGHTS_SECTION
 
+_DIGITS = 3
+_MISSING = (
+    "How much each layer loses by its integers is not known. Give the float32 model that it was quantized from, and data: "
+    "kibi report MODEL --reference FLOAT_MODEL --data DATA."
+)
 
-def nodes_record(measured: MeasuredModel) -> list[dict[str, Any]]:
+
+def nodes_record(measured: MeasuredModel, comparison: LayerComparison | None = None) -> list[dict[str, Any]]:
     """Each node: operator, attributes, tensors, arithmetic, instructions, and bytes of flash that are its own.
 
     `weights_bytes` are the constants of the layer as they are stored in flash, packed for its kernel; `code_bytes` its function in
     the model's C file. Kernels, which several layers share, are in `kernels_record`. `lane` is where the graph's picture has it.
+    With a comparison, `decibels` and `lost_decibels` are the error of the first output, null where it has no partner.
     """
     graph = measured.planned.graph
     weights = layer_weights(measured)
     sizes = _function_sizes(measured.image)
     lanes = lanes_of(graph)
+    errors = None if comparison is None else {each.output: each for each in comparison.layers}
     return [
         {
             "source": view.node.source,
@@ -42,6 +51,7 @@ def nodes_record(measured: MeasuredModel) -> list[dict[str, Any]]:
             "code_bytes": sizes.get(function, 0),
             "scratch_bytes": cost.scratch_bytes,
             "lane": lanes[number],
+            **({} if errors is None else _error(errors.get(_output_name(graph, number)))),
         }
         for number, (view, cost, kernel, function) in enumerate(
             zip(
@@ -53,6 +63,41 @@ def nodes_record(measured: MeasuredModel) -> list[dict[str, Any]]:
             )
         )
     ]
+
+
+def layer_errors_record(graph: Graph, comparison: LayerComparison | None) -> dict[str, Any]:
+    """What the errors of layers were measured beside, and of how many layers they are known.
+
+    Without a comparison, there is `missing` alone: how to get one, or nothing for a model without integers.
+    """
+    if comparison is None:
+        is_quantized = any(
+            tensor.type.quantization is not None and tensor.type.dtype.is_integer for tensor in graph.tensors
+        )
+        return {"missing": _MISSING if is_quantized else ""}
+    names = [_output_name(graph, number) for number in range(len(graph.nodes))]
+    found = {each.output: each for each in comparison.layers}
+    return {
+        "missing": "",
+        "reference": printable(comparison.reference),
+        "data": printable(comparison.data),
+        "inputs": comparison.inputs,
+        "layers": sum(name in found for name in names),
+        "without_partner": [number for number, name in enumerate(names) if name not in found],
+        "with_factors": [number for number, name in enumerate(names) if name in found and found[name].has_factors],
+    }
+
+
+def _output_name(graph: Graph, number: int) -> str:
+    """The name of the tensor that a node makes first; empty if it makes none."""
+    outputs = graph.nodes[number].outputs
+    return graph.tensors[outputs[0]].name if outputs else ""
+
+
+def _error(error: LayerError | None) -> dict[str, float | None]:
+    if error is None:
+        return {"decibels": None, "lost_decibels": None}
+    return {"decibels": round(error.decibels, _DIGITS), "lost_decibels": round(error.lost_decibels, _DIGITS)}
 
 
 def tensors_record(planned: PlannedModel) -> dict[str, Any]:

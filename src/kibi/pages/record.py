@@ -5,10 +5,11 @@ from typing import Any
 
 from kibi.pages.answer import Limits, accuracy_words, advice, answer_record, peak_words
 from kibi.pages.changes import changes_record
-from kibi.pages.layers import kernels_record, nodes_record, tensors_record
+from kibi.pages.layers import kernels_record, layer_errors_record, nodes_record, tensors_record
 from kibi.pages.measured import MeasuredModel
 from kibi.pages.timeline import timeline_record
 from kibi.printable import printable
+from kibi.quantization.comparing import LayerComparison
 from kibi.reports.evaluation import Evaluation
 from kibi.reports.inspection import passes_record
 from kibi.reports.pareto import Choice, pareto_record
@@ -28,6 +29,7 @@ def report_record(
     choices: Sequence[Choice] = (),
     left_out: Sequence[str] = (),
     evaluation: Evaluation | None = None,
+    comparison: LayerComparison | None = None,
 ) -> dict[str, Any]:
     """The record of one model; with `changes` where there is an older one to compare with.
 
@@ -39,8 +41,9 @@ def report_record(
         choices: other ways to plan it, measured.
         left_out: ways that were not possible, and why.
         evaluation: its answers on a data set; None: no data were given.
+        comparison: the errors of its layers; None: as above.
     """
-    made = model_record(measured, limits or Limits(), board)
+    made = model_record(measured, limits or Limits(), board, comparison)
     graph, plan = measured.planned.graph, measured.planned.plan
     model, target = made["model"]["name"], measured.target.name
     return {
@@ -57,6 +60,7 @@ def report_record(
         "peak": peak_words(graph, plan),
         "accuracy": "" if evaluation is None else accuracy_words(evaluation),
         "evaluation": None if evaluation is None else _printable(evaluation.to_dict()),
+        "layer_errors": layer_errors_record(graph, comparison),
         "advice": list(advice(measured, choices)),
         "kernels": kernels_record(measured),
         "plan": timeline_record(measured.planned),
@@ -66,7 +70,9 @@ def report_record(
     }
 
 
-def model_record(measured: MeasuredModel, limits: Limits, board: Board | None = None) -> dict[str, Any]:
+def model_record(
+    measured: MeasuredModel, limits: Limits, board: Board | None = None, comparison: LayerComparison | None = None
+) -> dict[str, Any]:
     """What two models are compared by: `model`, `answer`, `nodes` and `tensors`."""
     graph = measured.simplified.graph
     return {
@@ -79,7 +85,7 @@ def model_record(measured: MeasuredModel, limits: Limits, board: Board | None = 
             "outputs": list(graph.outputs),
         },
         "answer": answer_record(measured, limits, board),
-        "nodes": nodes_record(measured),
+        "nodes": nodes_record(measured, comparison),
         "tensors": tensors_record(measured.planned),
     }
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.quantization.layer import Layer
-from kibi.quantization.noise import Energy
+from kibi.quantization.noise import Energy, lost_decibels
 from kibi.quantization.quantizing import Model
 from kibi.quantization.report import FloatOperator, LayerFigures
 from kibi.quantization.rules import RULES, Scales
@@ -25,7 +25,7 @@ def layer_figures(model: Model, noise: Mapping[int, Energy]) -> tuple[LayerFigur
         noise: of its tensors, by their indices in the float32 model.
     """
     layers = [layer for layer in model.network.layers if layer.outputs and layer.outputs[0] in noise]
-    lost = {layer.index: _lost(layer, noise) for layer in layers}
+    lost = {layer.index: lost_decibels(layer.inputs, layer.outputs[0], noise) for layer in layers}
     most = sorted(lost, key=lambda index: -lost[index])[:_FEW]
     return tuple(
         LayerFigures(
@@ -40,13 +40,6 @@ def layer_figures(model: Model, noise: Mapping[int, Energy]) -> tuple[LayerFigur
         )
         for layer in layers
     )
-
-
-def _lost(layer: Layer, noise: Mapping[int, Energy]) -> float:
-    """How many decibels less its output has than its worst input; of inputs of the model nothing is known."""
-    inputs = [noise[index].decibels for index in layer.inputs if index in noise]
-    own = noise[layer.outputs[0]].decibels
-    return min(inputs, default=own) - own
 
 
 def _advice(model: Model, layer: Layer) -> str:

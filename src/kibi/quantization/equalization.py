@@ -19,11 +19,11 @@ from kibi.quantization.network import Network
 from kibi.quantization.quantizing import Changes, Model
 from kibi.quantization.rules import RULES
 
-_OUTPUT_AXES = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0, "TRANSPOSE_CONV": 0}
+OUTPUT_AXES = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0, "TRANSPOSE_CONV": 0}
 """The axis of the output channels in the weights."""
-_INPUT_AXES = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 1, "TRANSPOSE_CONV": 3}
+INPUT_AXES = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 1, "TRANSPOSE_CONV": 3}
 """The axis of the input channels in the weights."""
-_KEEPERS = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "MEAN", "PAD", "RELU", "RESHAPE", "SQUEEZE")
+KEEPERS = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "MEAN", "PAD", "RELU", "RESHAPE", "SQUEEZE")
 """Operators that multiply their output with what their input is multiplied with, channel by channel."""
 _LIMITS = {"NONE": np.inf, "RELU": np.inf, "RELU6": 6.0}
 """The fused activations that keep factors, and the value above which they do not."""
@@ -52,13 +52,13 @@ def pairs_of(network: Network) -> Iterator[Pair]:
     """Yields the pairs of layers that can be equalized, in order."""
     for layer in network.layers:
         limit = _limit(network, layer)
-        if layer.name not in _OUTPUT_AXES or limit is None or not _is_alone(network, layer):
+        if layer.name not in OUTPUT_AXES or limit is None or not _is_alone(network, layer):
             continue
         tensors, following = [layer.outputs[0]], _only_user(network, layer.outputs[0])
         while following is not None and _keeps(network, following):
             tensors.append(following.outputs[0])
             following = _only_user(network, following.outputs[0])
-        if following is None or following.name not in _INPUT_AXES or not _is_alone(network, following):
+        if following is None or following.name not in INPUT_AXES or not _is_alone(network, following):
             continue
         if following.inputs[RULES[following.name].source] == tensors[-1] and _fits(network, tensors, following):
             yield Pair(layer, following, tuple(tensors), limit)
@@ -80,7 +80,7 @@ def equalized(model: Model, part: float) -> Changes:
             found = _factors(model, pair, weights, factors, part)
             _apply(network, pair, found, weights)
             for index in pair.tensors:
-                whole = _spread(found, network.graph.tensors[index].type.shape[-1])
+                whole = spread(found, network.graph.tensors[index].type.shape[-1])
                 factors[index] = factors.get(index, np.ones(len(whole))) * whole
     return replace(changes, weights=weights, factors=factors)
 
@@ -116,7 +116,7 @@ def _factors(
 def _input_spans(network: Network, layer: Layer, weights: Mapping[int, Array], channels: int) -> Values:
     """The largest weight for each input channel, `[C]`."""
     values = _weights_of(network, layer, weights)
-    axis = _INPUT_AXES[layer.name]
+    axis = INPUT_AXES[layer.name]
     largest = np.abs(values.astype(np.float64)).max(axis=tuple(each for each in range(values.ndim) if each != axis))
     if layer.name == "DEPTHWISE_CONV_2D":
         return np.asarray(largest.reshape(channels, -1).max(axis=1))
@@ -126,17 +126,17 @@ def _input_spans(network: Network, layer: Layer, weights: Mapping[int, Array], c
 def _apply(network: Network, pair: Pair, factors: Values, weights: dict[int, Array]) -> None:
     """Multiplies the weights and the bias of the first layer, and divides the weights of the second."""
     first, second = pair.first, pair.second
-    for place, axis in ((_weights_place(first), _OUTPUT_AXES[first.name]), (_bias_place(first), 0)):
+    for place, axis in ((_weights_place(first), OUTPUT_AXES[first.name]), (_bias_place(first), 0)):
         index = first.inputs[place] if place < len(first.inputs) else -1
         data = weights.get(index, network.constant(index))
         if index >= 0 and data is not None:
             weights[index] = _scaled(data, factors, axis)
-    index, axis = second.inputs[_weights_place(second)], _INPUT_AXES[second.name]
+    index, axis = second.inputs[_weights_place(second)], INPUT_AXES[second.name]
     values = _weights_of(network, second, weights)
     if second.name == "DEPTHWISE_CONV_2D":
         whole = np.repeat(factors, values.shape[axis] // len(factors))
     else:
-        whole = _spread(factors, values.shape[axis])
+        whole = spread(factors, values.shape[axis])
     weights[index] = _scaled(values, 1 / whole, axis)
 
 
@@ -146,7 +146,7 @@ def _scaled(values: Array, factors: Values, axis: int) -> Array:
     return np.asarray(values.astype(np.float64) * factors.reshape(along), np.float32)
 
 
-def _spread(factors: Values, size: int) -> Values:
+def spread(factors: Values, size: int) -> Values:
     """The factors of a flat tensor, whose last axis holds the channels of each pixel one after another."""
     return np.tile(factors, size // len(factors))
 
@@ -189,7 +189,7 @@ def _only_user(network: Network, index: int) -> Layer | None:
 
 def _keeps(network: Network, layer: Layer) -> bool:
     """True if an operator keeps the factors of channels, which stay the last axis or become parts of it."""
-    if layer.name not in _KEEPERS or len(layer.outputs) != 1 or not network.is_real(layer.outputs[0]):
+    if layer.name not in KEEPERS or len(layer.outputs) != 1 or not network.is_real(layer.outputs[0]):
         return False
     if _limit(network, layer) != np.inf:
         return False
@@ -213,7 +213,7 @@ def _fits(network: Network, tensors: list[int], second: Layer) -> bool:
     """True if the channels between two layers are those of the second one's weights."""
     channels = network.graph.tensors[tensors[0]].type.shape[-1]
     last = network.graph.tensors[tensors[-1]].type.shape[-1]
-    depth = _weights_of(network, second, {}).shape[_INPUT_AXES[second.name]]
+    depth = _weights_of(network, second, {}).shape[INPUT_AXES[second.name]]
     if second.name == "FULLY_CONNECTED":
         return depth % channels == 0 and last in {depth, channels}
     return last == channels and (depth == channels or second.name == "DEPTHWISE_CONV_2D")

@@ -19,7 +19,7 @@ from kibi.quantization.network import Network
 from kibi.quantization.noise import answer_noise, layer_noise
 from kibi.quantization.quantizing import Model, Wishes, quantize_network
 from kibi.quantization.report import LIMIT_WORDS, Limits, Quantization
-from kibi.quantization.samples import PIXELS, Sample, Samples, unnormalized
+from kibi.quantization.samples import CALIBRATION_INPUTS, PIXELS, Sample, Samples, few_of, unnormalized
 from kibi.reports.evaluating import Request, evaluate
 from kibi.reports.evaluation import Evaluation
 from kibi.reports.judging import Labels, Task
@@ -28,8 +28,6 @@ from kibi.targets import Target, target
 ACTIVATIONS = {"int8": DType.S8, "int16": DType.S16}
 """The types of activations, by their names."""
 _WEIGHTS = ("int8", "int4")
-_MOST_LAYER_INPUTS = 32
-"""Inputs on which the error of each layer is measured."""
 Watch = Callable[[str], None]
 """Is told what is being done."""
 
@@ -60,7 +58,7 @@ class Job:
     labels: Sequence[str] | None = None
     score: str | None = None
     pixels: str = PIXELS[0]
-    calibration_inputs: int = 256
+    calibration_inputs: int = CALIBRATION_INPUTS
     most: int | None = None
     wishes: Wishes = field(default_factory=Wishes)
     target: str | None = "cortex-m4"
@@ -156,7 +154,7 @@ def _class_numbers(job: Job, samples: Samples, network: Network, judged: Sequenc
 
 def _figures(job: Job, samples: Samples, rows: Sequence[Sequence[Array]], plain: Model, made: Model) -> Quantization:
     """The figures that need no compiler."""
-    few = rows if job.wishes.keep_state else rows[:: max(1, len(rows) // _MOST_LAYER_INPUTS)][:_MOST_LAYER_INPUTS]
+    few = rows if job.wishes.keep_state else few_of(rows)
     choices = made.choices.values()
     return Quantization(
         model=job.model.name,

@@ -91,6 +91,19 @@ def layer_noise(model: Model, rows: Rows) -> Mapping[int, Energy]:
     return noise_of(model, indices, exact, rows)
 
 
+def lost_decibels(inputs: Sequence[int], output: int, noise: Mapping[int, Energy]) -> float:
+    """How many decibels less an output has than its worst input; inputs of which nothing is known do not count.
+
+    Args:
+        inputs: of an operator.
+        output: one that it makes.
+        noise: of tensors, that of the output among them.
+    """
+    known = [noise[index].decibels for index in inputs if index in noise]
+    own = noise[output].decibels
+    return min(known, default=own) - own
+
+
 def answers_of(network: Network) -> tuple[int, ...]:
     """The tensors by which the error of a model is judged: its outputs, before a softmax or logistic function at the end.
 

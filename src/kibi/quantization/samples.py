@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kibi.arrays.dataset import Dataset, Label, open_dataset
+from kibi.arrays.dataset import Sample as Stored
 from kibi.arrays.rows import fit_rows
 from kibi.dtypes import Array, DType
 from kibi.errors import InputError
@@ -17,6 +18,11 @@ from kibi.ir import Graph
 PIXELS = ("0..255", "0..1", "-1..1")
 """What the pixels 0 (black) to 255 (white) may mean."""
 _LEAST_PIXEL_SPAN = 64.0
+CALIBRATION_INPUTS = 256
+"""How many inputs give the ranges, where nothing else is asked for."""
+_MOST_LAYER_INPUTS = 32
+"""Inputs on which the error of each layer is measured."""
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +100,40 @@ class Samples:
         Raises:
             InputError: the data are empty, or an input does not fit.
         """
-        total = self.dataset.count
-        if total is None or total <= count or is_sequence:
-            found = list(islice(self, count))
-        else:
-            wanted = set(np.linspace(0, total - 1, count).round().astype(int).tolist())
-            found = [sample for number, sample in enumerate(self) if number in wanted]
-        if not found:
-            raise InputError(f"{self.dataset.source}: there are no inputs. Give data with at least one.")
-        return found
+        return _chosen(self, self.dataset, count, is_sequence=is_sequence)
 
     def _own(self, number: int, array: Array) -> Array:
         kind = self._graph.tensors[self._graph.inputs[number]].type
         if array.dtype == np.uint8 and kind.dtype is DType.F32:
             array = meaning(array, self._pixels)
         return np.asarray(fit_rows(self._graph, number, array[np.newaxis], self.dataset.source)[0])
+
+
+def layer_rows(dataset: Dataset) -> list[Stored]:
+    """The inputs of a data set on which `kibi quantize` measures the error of each layer, as they are stored.
+
+    Raises:
+        InputError: the data are empty, or an input cannot be read.
+    """
+    return few_of(_chosen(dataset.samples(), dataset, CALIBRATION_INPUTS))
+
+
+def few_of(rows: Sequence[_Row]) -> list[_Row]:
+    """Some of the inputs that gave the ranges, evenly: those on which the error of each layer is measured."""
+    return list(rows[:: max(1, len(rows) // _MOST_LAYER_INPUTS)][:_MOST_LAYER_INPUTS])
+
+
+def _chosen(samples: Iterable[_Row], dataset: Dataset, count: int, *, is_sequence: bool = False) -> list[_Row]:
+    """So many of the samples of a data set, as `Samples.chosen` takes them."""
+    total = dataset.count
+    if total is None or total <= count or is_sequence:
+        found = list(islice(samples, count))
+    else:
+        wanted = set(np.linspace(0, total - 1, count).round().astype(int).tolist())
+        found = [sample for number, sample in enumerate(samples) if number in wanted]
+    if not found:
+        raise InputError(f"{dataset.source}: there are no inputs. Give data with at least one.")
+    return found
 
 
 def meaning(pixels: Array, scale: str) -> Array:

@@ -102,19 +102,28 @@ def _check(request: Request) -> None:
     if request.worst is not None:
         check_folder(request.worst)
     if request.reference is not None:
-        for ours, theirs, what in (
-            (request.graph.inputs, request.reference.inputs, "inputs"),
-            (request.graph.outputs, request.reference.outputs, "outputs"),
-        ):
-            sizes = [
-                [graph.tensors[index].type.elements for index in indices]
-                for graph, indices in ((request.graph, ours), (request.reference, theirs))
-            ]
-            if sizes[0] != sizes[1]:
-                raise InputError(
-                    f"{request.reference.source} has {what} of {sizes[1]} elements, {request.graph.source} of {sizes[0]}. "
-                    "Give a model of the same network, such as the one before it was quantized."
-                )
+        check_reference(request.graph, request.reference)
+
+
+def check_reference(graph: Graph, reference: Graph) -> None:
+    """Checks that two models have inputs and outputs of the same sizes.
+
+    Raises:
+        InputError: they have not.
+    """
+    for ours, theirs, what in (
+        (graph.inputs, reference.inputs, "inputs"),
+        (graph.outputs, reference.outputs, "outputs"),
+    ):
+        sizes = [
+            [each.tensors[index].type.elements for index in indices]
+            for each, indices in ((graph, ours), (reference, theirs))
+        ]
+        if sizes[0] != sizes[1]:
+            raise InputError(
+                f"{reference.source} has {what} of {sizes[1]} elements, {graph.source} of {sizes[0]}. "
+                "Give a model of the same network, such as the one before it was quantized."
+            )
 
 
 def _check_for_cluster(request: Request) -> None:

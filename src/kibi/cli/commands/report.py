@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.commands.pareto import measured_choices, swept_choices
-from kibi.cli.options.boards import BoardName, Chosen, TargetName, chosen_processor
+from kibi.cli.options.boards import BoardName, TargetName, chosen_processor
 from kibi.cli.options.checks import compiler_named, emulated_target, not_compared
 from kibi.cli.options.common import (
     AsJson,
@@ -23,7 +23,7 @@ from kibi.cli.options.common import (
     SignatureName,
     WithoutPasses,
 )
-from kibi.cli.options.data import TruthPath
+from kibi.cli.options.data import FloatReference, TruthPath
 from kibi.cli.options.models import simplified_model
 from kibi.cli.options.paths import given_model, given_path
 from kibi.cli.options.planning import plan_for, plan_options
@@ -95,6 +95,7 @@ def report(
     choices: Choices = True,
     data: DataOption = None,
     truth: TruthPath = None,
+    reference: FloatReference = None,
     compiler: CompilerName = "zig",
     seed: Seed = 0,
     signature: SignatureName = None,
@@ -112,8 +113,12 @@ def report(
     from kibi.reports.outputs import read_labels  # noqa: PLC0415
 
     check_file(path)
+    if data == "":
+        raise typer.BadParameter("the data are empty. Give a file, a folder, or module:function", param_hint="'--data'")
     if data is None and truth is not None:
         raise InputError("--truth has the labels of data. Give --data, too.")
+    if data is None and reference is not None:
+        raise InputError("--reference is compared with the model on data. Give --data, too.")
     options = plan_options(granularity, "stored", False, None, None, goal)
     chosen, tool = chosen_processor(target, board), compiler_named(compiler)
     processor = chosen.target
@@ -121,12 +126,17 @@ def report(
     names = () if labels is None else read_labels(labels)
     simplified = simplified_model(model, without_pass, decompress=decompress, signature=signature, plan=plan)
     former = None if old is None else simplified_model(old, without_pass, decompress=decompress, signature=signature)
+    evaluation, errors = None, None
+    if data is not None:
+        exact = None if reference is None else kibi.load(reference)
+        evaluation = kibi.evaluate(simplified.graph, data, truth=truth, labels=names or None, reference=exact)
+        if exact is not None:
+            errors = kibi.compare_layers(kibi.load(model, signature, decompress=True), exact, data)
     with working(f"measuring on {processor.name}"):
         made_plan = plan_for(simplified.graph, processor, plan, options)
         old_plan = None if former is None else plan_for(former.graph, processor, None, options)
     measured, left_out = measured_choices(simplified.graph, processor, tool, "s", seed) if choices else ([], [])
     measured += swept_choices(simplified.graph, processor, tool, seed, measured)
-    evaluation = kibi.evaluate(simplified.graph, data, truth=truth, labels=names or None) if data else None
     with working("writing the report"):
         made = kibi.report(
             simplified,
@@ -141,6 +151,7 @@ def report(
             choices=measured,
             left_out=left_out,
             evaluation=evaluation,
+            layer_errors=errors,
             compiler=tool,
             seed=seed,
             oracle=not no_oracle,

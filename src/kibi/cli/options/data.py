@@ -1,11 +1,11 @@
-"""Arguments of the commands that run a model on a data set: `kibi evaluate` and `kibi quantize`."""
+"""Arguments of the commands that run a model on a data set: `kibi evaluate`, `kibi quantize` and `kibi report`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kibi.cli.options.paths import given_path
+from kibi.cli.options.paths import given_model, given_path
 
 DataSource = Annotated[
     str,
@@ -34,4 +34,14 @@ ScoreName = Annotated[
 ]
 KeepState = Annotated[
     bool, typer.Option("--keep-state", help="The inputs are a sequence: variables keep their values.")
+]
+FloatReference = Annotated[
+    Path | None,
+    typer.Option(
+        "--reference",
+        metavar="MODEL",
+        help="The float32 model that it was quantized from: with --data, says the error of each layer.",
+        parser=given_model,
+        show_default=False,
+    ),
 ]

@@ -4,9 +4,20 @@ import { brief, make, part, percent, whole } from "./dom.js";
 import { nodeLabel, outputOf, record } from "./record.js";
 import { onSelection, select, selected } from "./selection.js";
 
+/** Two more columns where the errors of layers were measured; names are shorter then. */
+const ERRORS = record.layer_errors.reference === undefined ? [] : [
+  { title: "S/N, dB", key: (node) => node.decibels, text: (node) => decibels(node.decibels), isNumber: true, isRising: true },
+  { title: "lost, dB", key: (node) => node.lost_decibels, text: (node) => decibels(node.lost_decibels), isNumber: true },
+];
+const MOST_OUTPUT = ERRORS.length ? 24 : 30;
 const COLUMNS = [
   { title: "operator", key: (node, number) => number, text: (node, number) => nodeLabel(number) },
-  { title: "output", key: (node, number) => outputOf(number).name, text: (node, number) => brief(outputOf(number).name) },
+  {
+    title: "output",
+    key: (node, number) => outputOf(number).name,
+    text: (node, number) => brief(outputOf(number).name, MOST_OUTPUT),
+  },
+  ...ERRORS,
   { title: "MACs", key: (node) => node.macs, isNumber: true },
   { title: "instructions", key: (node) => node.instructions, isNumber: true },
   {
@@ -30,6 +41,10 @@ export function showCosts() {
   part("cost-body").append(...rows.values());
   part("cost-foot").append(...footer());
   onSelection((node, view) => mark(node, view));
+}
+
+function decibels(value) {
+  return value === null ? "" : value.toFixed(1).replace("-", "−");
 }
 
 function shareOf(node) {
@@ -74,11 +89,13 @@ function bar(share) {
 }
 
 function sort(number) {
-  const isFalling = sorting.column === number ? !sorting.isFalling : Boolean(COLUMNS[number].isNumber);
+  const { isNumber, isRising } = COLUMNS[number];
+  const isFalling = sorting.column === number ? !sorting.isFalling : Boolean(isNumber && !isRising);
   sorting = { column: number, isFalling };
   const { key } = COLUMNS[number];
   const order = record.nodes.map((_, node) => node).sort((one, other) => {
     const [a, b] = [key(record.nodes[one], one), key(record.nodes[other], other)];
+    if (a === null || b === null) return (a === null) - (b === null) || one - other; // what is not known comes last
     return (a < b ? -1 : a > b ? 1 : 0) * (isFalling ? -1 : 1) || one - other;
   });
   part("cost-body").replaceChildren(...order.map((node) => rows.get(node)));
@@ -109,7 +126,7 @@ function footer() {
   const line = (name, macs, instructions, weights, code) => {
     const perMac = macs ? (instructions / macs).toFixed(2) : "";
     const share = percent(instructions / Math.max(answer.instructions, 1));
-    const values = ["", macs ? whole(macs) : "", whole(instructions), perMac, share, whole(weights), whole(code), ""];
+    const values = ["", ...ERRORS.map(() => ""), macs ? whole(macs) : "", whole(instructions), perMac, share, whole(weights), whole(code), ""];
     return make("tr", {}, make("th", { scope: "row" }, name),
       ...values.map((value, place) => make("td", { class: place ? "number" : null }, value)));
   };
