@@ -69,4 +69,20 @@ PAGES = (
         "The golden input of a page begins with what an earlier inference has left.",
         (_MACHINE, "-k", "variables"),
     ),
+    Mutation(
+        "pages.energy-of-another-clock",
+        "pages/energy.py",
+        "if measured.target.clock_hz != board.clock_hz:",
+        "if False:",
+        "A current of one clock is multiplied with cycles of another.",
+        ("tests/pages/test_energy.py", "-k", "missing"),
+    ),
+    Mutation(
+        "pages.events-of-unknown-runs",
+        "pages/measured.py",
+        "self.counts[event.type] += 1",
+        "self.counts[event.type] = 1",
+        "An event that occurs often is counted once.",
+        ("tests/pages/test_events.py",),
+    ),
 )

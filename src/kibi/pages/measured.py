@@ -1,9 +1,12 @@
 """One model, planned, compiled, measured: what a report is made of."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kibi.codegen import Library, generate, write
+from kibi.eager.events import Event, EventType
 from kibi.engines.engine import entry_points, written_sources
 from kibi.engines.storage import storage_sources
 from kibi.errors import MismatchError, OracleError
@@ -17,6 +20,17 @@ from kibi.targets import Target
 from kibi.tflm.arena import arena_uses
 from kibi.toolchain import Image, build_image
 from kibi.toolchain.compilers import find_compiler
+
+
+class EventCounts:
+    """A handler that counts what is reported, errors too."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[EventType] = Counter()
+
+    def notify(self, event: Event) -> None:
+        """Counts the event."""
+        self.counts[event.type] += 1
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,7 @@ class MeasuredModel:
         compiler: name and version of the compiler.
         level: the compiler's level.
         tflm_arena_bytes: the bytes of its arena that TFLM's build on this machine uses for the same file; None: not known.
+        events: how often the Python runtime reported each in the measured run.
     """
 
     simplified: Simplified
@@ -44,6 +59,7 @@ class MeasuredModel:
     compiler: str
     level: str
     tflm_arena_bytes: int | None = None
+    events: Mapping[EventType, int] = field(default_factory=dict)
 
 
 def measured_model(
@@ -76,7 +92,8 @@ def measured_model(
     planned = validate(simplified.graph, plan)
     with temporary_folder() as folder:
         library = write(generate([planned], target), Path(folder))
-        found = measure(library, compiler=compiler, level=level, seed=seed, oracle=oracle)
+        events = EventCounts()
+        found = measure(library, compiler=compiler, level=level, seed=seed, oracle=oracle, handler=events)
         image = _image(library, compiler, level)
     if not found.bit_exact:
         raise MismatchError(
@@ -84,7 +101,7 @@ def measured_model(
         )
     identity = find_compiler(compiler, target).identity
     theirs = _tflm_arena(simplified.graph) if found.oracle else None
-    return MeasuredModel(simplified, planned, target, library, image, found, identity, level, theirs)
+    return MeasuredModel(simplified, planned, target, library, image, found, identity, level, theirs, events.counts)
 
 
 def _tflm_arena(graph: Graph) -> int | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from kibi.pages.answer import Limits, accuracy_words, advice, answer_record, peak_words
 from kibi.pages.changes import changes_record
+from kibi.pages.events import events_record
 from kibi.pages.layers import kernels_record, layer_errors_record, nodes_record, tensors_record
 from kibi.pages.measured import MeasuredModel
 from kibi.pages.timeline import timeline_record
@@ -64,6 +65,7 @@ def report_record(
         "advice": list(advice(measured, choices)),
         "kernels": kernels_record(measured),
         "plan": timeline_record(measured.planned),
+        "events": events_record(measured),
         "passes": _printable(passes_record(measured.simplified)),
         "choices": {**pareto_record(model, target, choices), "left_out": [printable(each) for each in left_out]},
         "changes": None if old is None else changes_record(model_record(old, Limits()), made),

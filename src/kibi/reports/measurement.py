@@ -8,6 +8,7 @@ import numpy as np
 from kibi.codegen import CompiledModel, Library
 from kibi.codegen.emit_context import PLAN_TABLE_PREFIX
 from kibi.dtypes import Array
+from kibi.eager.handlers import Handler
 from kibi.eager.memory.blocks import whole_number
 from kibi.emulator import Call
 from kibi.engines import DeviceEngine
@@ -140,6 +141,7 @@ def measure(
     seed: int = 0,
     runs: int | None = None,
     oracle: bool = True,
+    handler: Handler | None = None,
 ) -> Measurement:
     """Runs a library's first model on the emulated core, and compares it with the Python runtime and, where it is installed, TFLM.
 
@@ -150,6 +152,7 @@ def measure(
         seed: the seed of the first random inputs.
         runs: how many inputs to try, of this seed and the next ones; None: one, or several where inputs choose what runs.
         oracle: True to compare with TFLM where it is installed.
+        handler: receives the events of the Python runtime; None: that of the current Context, or nobody.
 
     Raises:
         InputError: seed or runs are out of range.
@@ -162,7 +165,7 @@ def measure(
     count = usual_runs(model.graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
     engine = DeviceEngine(library, compiler=compiler, level=level)
-    interpreter = Interpreter(model.planned.model, model.plan)
+    interpreter = Interpreter(model.planned.model, model.plan, handler=handler)
     tried: list[tuple[list[Array], list[list[Array]]]] = []
     taken, is_exact = [], True
     with counted_graphs() as executed:
