@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def chromium() -> Iterator["Chrome"]:
-    """A browser; the running test is skipped without selenium, and without a browser, which CI must have."""
+def chromium(*switches: str) -> Iterator["Chrome"]:
+    """A browser with further switches; the running test is skipped without selenium, and without a browser, which CI must have."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     paths = [shutil.which(name) for name in ("chromium", "chromedriver")]
     if None in paths:
@@ -28,7 +28,7 @@ def chromium() -> Iterator["Chrome"]:
         pytest.skip(reason)
     options = webdriver.ChromeOptions()
     options.binary_location = paths[0]
-    for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1000"):
+    for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1000", *switches):
         options.add_argument(switch)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(paths[1]))

@@ -1,8 +1,9 @@
 """The page of a report in a browser: the plan is walked through, the model runs, and nothing else happens."""
 
+import time
 import wave
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,11 +20,14 @@ from kibi.pages.measured import MeasuredModel
 from kibi.pages.record import report_record
 from kibi.quantization.comparing import LayerComparison
 from kibi.reports.pareto import Choice
-from tests.pages.browser import chromium, complaints, opened, waited_for
+from tests.pages.browser import chromium, complaints, opened, shown_values, waited_for
 from tests.pages.networks import HOSTILE, chain_bytes, hostile_bytes
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.zoo import BENCHMARKS, model_path, requires_zoo
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 _DRAW = """
 const board = document.querySelector(".board");
@@ -209,6 +213,64 @@ def test_sound_file_becomes_samples(tmp_path: Path) -> None:
         opened(driver, page, tmp_path)
         driver.find_element("css selector", ".input input[accept='audio/*']").send_keys(str(tmp_path / "sound.wav"))
         assert waited_for(driver, loudest)
+        assert complaints(driver) == []
+
+
+def _tone(path: Path) -> None:
+    """A second of a tone of 1 kHz that goes up to a half."""
+    samples = (0.5 * 32767 * np.sin(2 * np.pi * np.arange(48_000) / 48)).astype(np.int16)
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(48_000)
+        file.writeframes(samples.tobytes())
+
+
+def _pressed(driver: "Chrome", problem: str = "") -> list[float]:
+    """Presses the button of the microphone; the values that the model then answers, or none after that problem was told."""
+    driver.execute_script("for (const each of document.querySelectorAll('.bars .number')) each.textContent = 'old'")
+    driver.find_element("xpath", "//button[text()='Record from the microphone']").click()
+    for _ in range(500):
+        if problem and problem in driver.execute_script(_TEXT, "run-problem"):
+            return []
+        shown = shown_values(driver)
+        if "old" not in shown:
+            return [float(each) for each in shown]
+        time.sleep(0.02)
+    pytest.fail("the microphone gave neither samples nor a problem")
+
+
+@pytest.mark.slow
+def test_microphone_gives_samples(tmp_path: Path) -> None:
+    """As they are, at the rate of the model, and without the silence before them; a page from the disk may ask for it."""
+    _tone(tmp_path / "tone.wav")
+    page = kibi.report(parse_tflite(_sound_bytes(), "sound.tflite"), oracle=False).page
+    fake = "--use-fake-device-for-media-stream", f"--use-file-for-fake-audio-capture={tmp_path / 'tone.wav'}"
+    with chromium("--use-fake-ui-for-media-stream", *fake) as driver:
+        opened(driver, page, tmp_path)
+        found = _pressed(driver)
+        assert len(found) == 24
+        assert all(0.4 < each < 0.6 for each in found)
+        assert [each for each in complaints(driver) if "ScriptProcessorNode" not in str(each)] == []
+
+
+@pytest.mark.slow
+def test_microphone_that_is_not_there_is_said_politely(tmp_path: Path) -> None:
+    """A person says no, there is none, or the browser gives none to such a page: the page says what to do, and all else works."""
+    page = kibi.report(parse_tflite(_sound_bytes(), "sound.tflite"), oracle=False).page
+    refused = "navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', '%s'); }"
+    hidden = "Object.defineProperty(navigator, 'mediaDevices', { value: undefined })"
+    with chromium() as driver:
+        opened(driver, page, tmp_path)
+        for script, text in (
+            (refused % "NotAllowedError", "Not taken: the browser was not allowed to use the microphone."),
+            (refused % "NotFoundError", "Not taken: no microphone was found."),
+            (hidden, "Not taken: this browser gives a page from here no microphone. Open the file from your disk"),
+        ):
+            driver.execute_script(script)
+            assert _pressed(driver, text) == []
+        driver.find_element("xpath", "//button[text()='Run the golden input']").click()
+        assert "old" not in shown_values(driver)
         assert complaints(driver) == []
 
 

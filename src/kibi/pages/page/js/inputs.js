@@ -50,10 +50,12 @@ function soundInput(end, give, failed) {
   file.addEventListener("change", () => {
     if (file.files[0]) samplesOf(file.files[0], Number(rate.value)).then(take, failed);
   });
+  // A second more than the input takes: a microphone begins with silence, and a person with a breath.
   const microphone = button("Record from the microphone", () =>
-    recorded(end.elements, Number(rate.value)).then(take, failed));
+    recorded(end.elements + Number(rate.value), Number(rate.value)).then(take, failed));
   return make("div", {}, make("label", {}, "Samples in a second: ", rate),
-    make("label", {}, "A sound file, whose loudest part is taken: ", file), make("p", { class: "buttons" }, microphone));
+    make("label", {}, "A sound file, whose loudest part is taken: ", file), make("p", { class: "buttons" }, microphone),
+    make("p", { class: "note" }, "It records a second more than the input takes, and the loudest part is taken."));
 }
 
 function numberInput(end, give, failed) {

@@ -1,5 +1,11 @@
 // Sound as input, for models that take samples: a file or the microphone, at the rate that the model was trained with.
 
+const UNPROCESSED = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
+const REFUSALS = {
+  NotAllowedError: "the browser was not allowed to use the microphone. Allow it for this page, and press the button again",
+  NotFoundError: "no microphone was found",
+};
+
 /** True if an input takes samples of sound: one long axis of int16 or float32. */
 export function takesSamples(end) {
   const longest = Math.max(...end.shape, 0);
@@ -13,9 +19,14 @@ export async function samplesOf(file, rate) {
   return sound.getChannelData(0);
 }
 
-/** Samples from the microphone, as many as wanted, at a rate. */
+/** Samples from the microphone, as many as wanted, at a rate: as they are, because models were trained on such. */
 export async function recorded(count, rate) {
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+  if (!navigator.mediaDevices) {
+    throw new Error("this browser gives a page from here no microphone. Open the file from your disk, or by https");
+  }
+  const stream = await navigator.mediaDevices.getUserMedia({ audio: UNPROCESSED }).catch((error) => {
+    throw new Error(REFUSALS[error.name] ?? error.message);
+  });
   const context = new AudioContext({ sampleRate: rate });
   try {
     const source = context.createMediaStreamSource(stream);
