@@ -3,7 +3,9 @@
 
    Unicorn can call a hook for each memory access too, but that takes 60 nanoseconds per access. So a table made ahead of time
    says for each instruction which addresses it will access; reading the registers that it needs takes five. The layout of the
-   structures is mirrored in hook.py. */
+   structures is mirrored in hook.py. What the core waits for its flash is in waits.c. */
+#include "waits.h"
+
 #include <stdint.h>
 
 enum { /* what an instruction does */
@@ -52,6 +54,8 @@ typedef struct {
     const kibi_range *ranges;
     int (*read_register)(void *engine, int number, void *value);
     int (*stop)(void *engine);
+    kibi_waits *waits;
+    uint64_t waited; /* cycles of the core that are not in `cycles`, because it waited for the flash */
     uint32_t code_first;
     uint32_t code_count; /* entries of `code`, one per two bytes */
     uint32_t range_count;
@@ -71,7 +75,11 @@ typedef struct {
 } kibi_state;
 
 void kibi_on_instruction(void *engine, uint64_t address, uint32_t size, void *user);
+void kibi_on_waiting_instruction(void *engine, uint64_t address, uint32_t size, void *user);
 void kibi_on_access(void *engine, int type, uint64_t address, int size, int64_t value, void *user);
+
+/* Two functions are made of one text: a core that waits for nothing pays for no question. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 static uint32_t read_register(kibi_state *s, void *engine, int number)
 {
@@ -94,6 +102,7 @@ static void stop(kibi_state *s, void *engine, uint32_t verdict, uint32_t pc, uin
 static void set_label(kibi_state *s, uint32_t label)
 {
     s->by_label[s->label] += s->instructions - s->label_start;
+    kibi_give_to_label(s->waits, s->label, s->cycles);
     s->label_start = s->instructions;
     s->label = label;
 }
@@ -164,7 +173,7 @@ static int find_range(kibi_state *s, kibi_instruction *instruction, uint32_t add
     return allows(&s->ranges[low], address, instruction->size, is_store);
 }
 
-static void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruction *instruction)
+ALWAYS_INLINE void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruction *instruction, uint32_t has_waits)
 {
     const uint32_t is_store = (instruction->flags & STORES) != 0u;
     uint32_t address = (uint32_t)instruction->offset;
@@ -183,11 +192,14 @@ static void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruct
     s->foreseen_address = address;
     s->foreseen_size = instruction->size;
     s->foreseen_store = is_store;
+    if (has_waits != 0u && is_store == 0u) { /* the address of a literal has no register in it */
+        const uint32_t cause = instruction->base == 0u && instruction->index == 0u ? KIBI_LITERAL : KIBI_DATA;
+        s->waited += kibi_wait_load(s->waits, address, instruction->size, cause, s->cycles + s->waited + 1u);
+    }
 }
 
-void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, void *user)
+ALWAYS_INLINE void on_instruction(kibi_state *s, void *engine, uint64_t wide_address, uint32_t size, uint32_t has_waits)
 {
-    kibi_state *s = user;
     const uint32_t address = (uint32_t)wide_address;
     kibi_instruction *instruction = instruction_at(s, address);
     uint32_t cost;
@@ -216,11 +228,24 @@ void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, voi
         }
     }
     s->instructions++;
-    s->cycles += cost;
-    if ((instruction->flags & (LOADS | STORES)) != 0u) {
-        check_access(s, engine, address, instruction);
+    if (has_waits != 0u) {
+        s->waited += kibi_wait_fetch(s->waits, address, size, s->cycles + s->waited);
     }
+    if ((instruction->flags & (LOADS | STORES)) != 0u) {
+        check_access(s, engine, address, instruction, has_waits);
+    }
+    s->cycles += cost;
     s->pending = instruction->flags & MOVES_STACK;
+}
+
+void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, void *user)
+{
+    on_instruction(user, engine, wide_address, size, 0u);
+}
+
+void kibi_on_waiting_instruction(void *engine, uint64_t wide_address, uint32_t size, void *user)
+{
+    on_instruction(user, engine, wide_address, size, 1u);
 }
 
 /* The audit, for tests: unicorn's own report of an access must be within what the table foresaw. A read where a store was

@@ -48,7 +48,8 @@ class State(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_uint64) for name in ("instructions", "limit", "cycles", "label_start")),
-        *((name, ctypes.c_void_p) for name in ("by_label", "code", "ranges", "read_register", "stop")),
+        *((name, ctypes.c_void_p) for name in ("by_label", "code", "ranges", "read_register", "stop", "waits")),
+        ("waited", ctypes.c_uint64),
         *(
             (name, ctypes.c_uint32)
             for name in (
@@ -68,4 +69,5 @@ def hook_library() -> ctypes.CDLL:
         ToolchainError: it cannot be compiled.
     """
     with noting_tools():  # what compiles Kibi's own helpers is no part of a report
-        return load_shared([Path(__file__).parent / "hook.c"], compiler=host_compiler())
+        folder = Path(__file__).parent
+        return load_shared([folder / "hook.c", folder / "waits.c"], compiler=host_compiler(), includes=[folder])
