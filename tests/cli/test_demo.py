@@ -17,7 +17,7 @@ def test_demo_ends_in_one_table_with_the_same_bits(kibi: Kibi, tmp_path: Path, m
     table = {line[:12].strip(): line[12:].split() for line in done.out.splitlines()[-12:]}
     for figure in ("arena", "state", "stack", "code", "weights", "instructions"):
         assert int(table[figure][0].replace(",", "")) > 0
-    assert table["time"][1:] == ["ms", "at", "120", "MHz", "(estimate)"]
+    assert table["time"][1:] == ["ms", "at", "120", "MHz", "(estimate,", "zero", "wait", "states)"]
     assert " ".join(table["same bits"]).startswith("yes from Python, host C")
     assert (
         done.out.lower().count("addresses go up") == done.out.lower().count("addresses go") == 1

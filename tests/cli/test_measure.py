@@ -15,7 +15,7 @@ CONTRACT = {
     *("model", "target", "macs", "arena_bytes", "state_bytes", "stack_bytes", "ram_bytes", "code_bytes"),
     *("plan_table_bytes", "weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle"),
     *("ops", "seeds", "varies_with_inputs", "instructions_min", "stack_bytes_min", "not_executed", "oracle_failure"),
-    *("longest_step", "checkpoints", "fetches"),
+    *("longest_step", "checkpoints", "fetches", "waits"),
 }
 
 
@@ -30,7 +30,8 @@ def test_measure_as_json_has_exactly_the_keys_of_the_contract(kibi: Kibi, glyphs
     assert record["flash_bytes"] == record["code_bytes"] + record["weights_bytes"]
     assert 0 < record["plan_table_bytes"] < record["code_bytes"]
     assert record["ram_bytes"] >= record["arena_bytes"] + record["state_bytes"] + record["stack_bytes"]
-    assert {"name", "op", "macs", "instructions", "scratch_bytes"} == set(record["ops"][0])
+    costs = {"name", "op", "macs", "instructions", "scratch_bytes", "cycles_estimate", "stalls"}
+    assert costs == set(record["ops"][0])
     assert sum(cost["instructions"] for cost in record["ops"]) <= record["instructions"]
 
 
@@ -39,7 +40,7 @@ def test_measure_shows_totals_and_every_operator(kibi: Kibi, glyphs: Path) -> No
     record, done = kibi("measure", glyphs, "--json").record, kibi("measure", glyphs)
     assert f"{record['ram_bytes']:,} bytes = arena {record['arena_bytes']:,}" in done.out
     assert f"{record['instructions']:,} for {record['macs']:,} MACs" in done.out
-    assert "ms at 120 MHz (estimate)" in done.out
+    assert "ms at 120 MHz (estimate, zero wait states)" in done.out
     assert "same bits     yes: device, Python" in done.out
     assert done.out.count("CONV_2D ") == 9
     assert "\x1b" not in done.out

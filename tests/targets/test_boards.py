@@ -37,6 +37,8 @@ def test_table_has_every_field_of_every_board() -> None:
         assert each.largest_ram.size_bytes == max(part.size_bytes for part in each.ram)
         assert not any(part.size_bytes % 1024 for part in each.ram)
         assert each.flash_wait_states is None or each.flash_wait_states <= 7
+        if each.memory is not None and each.flash_wait_states is not None:
+            assert each.memory.wait_states(each.clock_hz) == each.flash_wait_states
 
 
 def test_every_name_and_alias_finds_its_board() -> None:
@@ -80,6 +82,7 @@ def test_file_of_a_user_describes_a_board(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
+        ("flash_bytes", 'memory = "stm32l5"\nflash_bytes', "memory is 'stm32l5'. Give one of stm32l4, "),
         ("clock_hz", "clock_hertz", "no key 'clock_hertz'. Did you mean 'clock_hz'"),
         ('name = "mine"', "", "name is missing"),
         ('name = "mine"', 'name = "my_board"', "name is 'my_board'. Give lower-case letters"),

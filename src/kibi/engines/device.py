@@ -7,12 +7,13 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
-from kibi.emulator import Call, Core
+from kibi.emulator import Call, Core, Spent
 from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, PAUSED, STATUS, entry_points, written_sources
 from kibi.engines.storage import storage_sources
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.runtime import check_inputs
+from kibi.targets import Memory
 from kibi.toolchain import Image, build_image
 
 
@@ -30,6 +31,8 @@ class DeviceEngine:
         sources: further C files, which include headers of the library.
         entries: functions of these to keep.
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
+        memory: how the core reads its flash; None for no wait states.
+        code_in_ram: True if code is in RAM, and only constants are in flash.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
@@ -46,6 +49,8 @@ class DeviceEngine:
         sources: Sequence[Path] = (),
         entries: Sequence[str] = (),
         storage: Sequence[Path] | None = None,
+        memory: Memory | None = None,
+        code_in_ram: bool = False,
     ) -> None:
         self._model = library.models[index]
         own, folder = written_sources(library)
@@ -58,7 +63,7 @@ class DeviceEngine:
                 level=level,
                 includes=[folder],
             )
-        self._core = Core(self.image, library.target)
+        self._core = Core(self.image, library.target, memory=memory, code_in_ram=code_in_ram)
         self._operators = self._function_labels()
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)
         self._memory = self._allocated(library.target.arena_alignment_bytes)
@@ -143,6 +148,11 @@ class DeviceEngine:
     def instructions_of(self, node: int) -> int:
         """Instructions that a node's steps took in the last run, with all that they called."""
         return 0 if self.last is None else self.last.by_operator.get(self._label(node), 0)
+
+    def spent_on(self, node: int) -> Spent | None:
+        """Cycles of the same; None where the core has no timing table."""
+        spent = None if self.last is None else self.last.spent
+        return None if spent is None else spent.get(self._label(node), Spent())
 
     def _in_slices(self, steps: int | None, instruction_limit: int) -> list[Call]:
         """Runs what can be run, in slices; nothing without a number of steps."""

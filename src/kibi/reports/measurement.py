@@ -1,5 +1,6 @@
 """Measures the costs of a model on a device by running it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from kibi.codegen import CompiledModel, Library
 from kibi.codegen.emit_context import PLAN_TABLE_PREFIX
 from kibi.dtypes import Array
 from kibi.eager.memory.blocks import whole_number
-from kibi.emulator import Call
+from kibi.emulator import Call, Spent, Stalls
 from kibi.engines import DeviceEngine
 from kibi.errors import MismatchError, OracleError
 from kibi.ir import counted_graphs
@@ -20,7 +21,7 @@ from kibi.reports.checkpoint_costs import CheckpointCost, checkpoint_cost
 from kibi.reports.fetches import fetches_of
 from kibi.reports.slices import LongestStep, longest_step
 from kibi.runtime import Interpreter, seeded_inputs
-from kibi.targets import Target
+from kibi.targets import Memory, Target
 from kibi.text.notebook import facts_table, rows_table, titled
 from kibi.toolchain import Image
 
@@ -30,13 +31,42 @@ _MOST_RUNS = 64
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """The costs of one operator, with its name and that of its output tensor."""
+    """The costs of one operator, with its name and that of its output tensor.
+
+    Attributes:
+        name, op: of the output tensor, and of the operator.
+        macs, instructions: multiply-accumulates, and instructions executed.
+        scratch_bytes: of the arena, while it runs.
+        cycles_estimate: its part of the model's; None if there is no table for the core.
+        stalls: those of these cycles that the core waits for its flash, by cause; None where no memory is modelled.
+    """
 
     name: str
     op: str
     macs: int
     instructions: int
     scratch_bytes: int
+    cycles_estimate: int | None = None
+    stalls: Stalls | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The cycles of an inference that the core waits for its flash, and the memory that was modelled.
+
+    Attributes:
+        memory: the name of the memory interface.
+        wait_states: of a read of the flash, at the clock of the target.
+        code_in: `flash` or `ram`.
+        code_ram_bytes: RAM that code and its literals take; 0 where they run from flash.
+        stalls: the cycles by cause: instructions, literals, and other constants.
+    """
+
+    memory: str
+    wait_states: int
+    code_in: str
+    code_ram_bytes: int
+    stalls: Stalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +80,13 @@ class Measurement:
         model, target: the names of the model and the target.
         macs: multiply-accumulates.
         arena_bytes, state_bytes, stack_bytes: RAM, each exact; the stack by its high-water mark.
-        ram_bytes: their sum, plus initialized and zeroed data of the code.
+        ram_bytes: their sum, plus initialized and zeroed data of the code, and the code itself where it runs from RAM.
         code_bytes: flash for text and constants other than weights.
         plan_table_bytes: of these, the plan's tables: the order of row steps, and the offsets of rows that no formula gives.
         weights_bytes: flash for filters, biases, multipliers, shifts, tables, and the rows that stand outside of inputs.
         flash_bytes: their sum.
         instructions: executed by one inference.
-        cycles_estimate: cycles by Arm's tables; None if there is no table for the core.
+        cycles_estimate: cycles by Arm's tables, with those of `waits`; None if there is no table for the core.
         bit_exact: True if the device's outputs equal the Python runtime's.
         oracle: "tflm" where the outputs were compared with TensorFlow Lite Micro's and are equal; else None.
         ops: each operator's cost, for the input that took the most instructions.
@@ -70,6 +100,7 @@ class Measurement:
         fetches: what an inference fetches from slow memory, which is not part of flash; None where weights are constants.
             Instructions and cycles count a function that copies these bytes from a constant; waiting for a memory is not in them.
             The time that passes while kernels run follows from these cycles and the bandwidth.
+        waits: the cycles that the core waits for its flash; None where it was taken to have no wait states.
     """
 
     model: str
@@ -97,6 +128,7 @@ class Measurement:
     longest_step: LongestStep | None = None
     checkpoints: CheckpointCost | None = None
     fetches: Fetches | None = None
+    waits: Waits | None = None
 
     def __repr__(self) -> str:
         return (
@@ -126,10 +158,11 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """The costs of the last inference with one input: for the model, and in instructions for each node."""
+    """The costs of the last inference with one input: for the model, and in instructions and cycles for each node."""
 
     call: Call
     nodes: tuple[int, ...]
+    spent: tuple[Spent | None, ...]
 
 
 def measure(
@@ -140,6 +173,8 @@ def measure(
     seed: int = 0,
     runs: int | None = None,
     oracle: bool = True,
+    memory: Memory | None = None,
+    code_in_ram: bool = False,
 ) -> Measurement:
     """Runs a library's first model on the emulated core, and compares it with the Python runtime and, where it is installed, TFLM.
 
@@ -150,6 +185,8 @@ def measure(
         seed: the seed of the first random inputs.
         runs: how many inputs to try, of this seed and the next ones; None: one, or several where inputs choose what runs.
         oracle: True to compare with TFLM where it is installed.
+        memory: how the core reads its flash, at the clock of the library's target; None for a flash without wait states.
+        code_in_ram: True if code runs from a RAM without wait states, with its literals; other constants stay in flash.
 
     Raises:
         InputError: seed or runs are out of range.
@@ -161,7 +198,7 @@ def measure(
     first = whole_number(seed, "the seed", least=0)
     count = usual_runs(model.graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
-    engine = DeviceEngine(library, compiler=compiler, level=level)
+    engine = DeviceEngine(library, compiler=compiler, level=level, memory=memory, code_in_ram=code_in_ram)
     interpreter = Interpreter(model.planned.model, model.plan)
     tried: list[tuple[list[Array], list[list[Array]]]] = []
     taken, is_exact = [], True
@@ -174,6 +211,9 @@ def measure(
             taken.append(_taken(model, engine))
             tried.append((inputs, expected))
     found = _measurement(library, engine, taken, seeds, is_exact, not_executed(model.graph, executed))
+    found = with_waits(
+        found, [each.call for each in taken], engine.image, library.target, memory, code_in_ram=code_in_ram
+    )
     if model.extras.slices:
         found = replace(found, longest_step=longest_step(engine, model, seed=first, runs=runs))
     if model.extras.checkpoints:
@@ -185,6 +225,30 @@ def measure(
     except OracleError as error:  # what was measured stays true
         return replace(found, oracle_failure=str(error))
     return replace(found, oracle="tflm") if compared else found
+
+
+def with_waits(
+    found: Measurement,
+    calls: Sequence[Call],
+    image: Image,
+    target: Target,
+    memory: Memory | None,
+    *,
+    code_in_ram: bool,
+) -> Measurement:
+    """Adds what the core waited: in the call that took the most cycles."""
+    if memory is None or target.timing is None:
+        return found
+    code_ram_bytes = sum(each.size_bytes for each in image.segments if each.executable) if code_in_ram else 0
+    most = max(calls, key=lambda each: each.cycles_estimate or 0)
+    waits = Waits(
+        memory=memory.name,
+        wait_states=memory.wait_states(target.clock_hz),
+        code_in="ram" if code_in_ram else "flash",
+        code_ram_bytes=code_ram_bytes,
+        stalls=most.stalls or Stalls(),
+    )
+    return replace(found, ram_bytes=found.ram_bytes + code_ram_bytes, waits=waits)
 
 
 def outputs_of_each(interpreter: Interpreter, inputs: list[Array]) -> list[list[Array]]:
@@ -205,7 +269,8 @@ def same_bits(first: list[Array], second: list[Array]) -> bool:
 def _taken(model: CompiledModel, engine: DeviceEngine) -> _Taken:
     if engine.last is None:
         raise MismatchError("nothing was run")
-    return _Taken(engine.last, tuple(engine.instructions_of(node) for node in range(len(model.graph.nodes))))
+    nodes = range(len(model.graph.nodes))
+    return _Taken(engine.last, tuple(map(engine.instructions_of, nodes)), tuple(map(engine.spent_on, nodes)))
 
 
 def _measurement(
@@ -241,7 +306,7 @@ def _measurement(
         cycles_estimate=max(cycles, default=None),
         bit_exact=bit_exact,
         oracle=None,
-        ops=tuple(_operator(model, node, count) for node, count in enumerate(most.nodes)),
+        ops=tuple(_operator(model, node, most) for node in range(len(most.nodes))),
         seeds=seeds,
         varies_with_inputs=len({*instructions}) > 1 or len({*stacks}) > 1,
         instructions_min=min(instructions),
@@ -264,14 +329,16 @@ def _plan_table_bytes(image: Image) -> int:
     return sum(symbol.size for name, symbol in image.symbols.items() if name.startswith(PLAN_TABLE_PREFIX))
 
 
-def _operator(model: CompiledModel, node: int, instructions: int) -> OperatorCost:
-    view = model.graph.views[node]
+def _operator(model: CompiledModel, node: int, taken: _Taken) -> OperatorCost:
+    view, spent = model.graph.views[node], taken.spent[node]
     return OperatorCost(
         name=view.output.name,
         op=view.op.name,
         macs=view.op.macs(view),
-        instructions=instructions,
+        instructions=taken.nodes[node],
         scratch_bytes=model.graph.calls[node].scratch_bytes,
+        cycles_estimate=None if spent is None else spent.cycles,
+        stalls=None if spent is None else spent.stalls,
     )
 
 

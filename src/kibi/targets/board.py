@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from kibi.errors import TargetError, did_you_mean
+from kibi.targets.memory import Memory
 from kibi.targets.target import Target, target, targets
 
 _GENERIC = "generic"
@@ -40,6 +41,7 @@ class Board:
         flash_bytes: all of the flash, also where it is external.
         source: the public documents that the figures are from.
         note: what else to know, or empty.
+        memory: how the core reads the flash, for estimates of cycles; None if Kibi has no model of it.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Board:
     flash_bytes: int
     source: str
     note: str = ""
+    memory: Memory | None = None
 
     @property
     def ram_bytes(self) -> int:

@@ -11,6 +11,7 @@ from kibi.errors import TargetError, did_you_mean, listed
 from kibi.files import read_text
 from kibi.targets.board import Board, Ram
 from kibi.targets.clock import HIGHEST_HZ
+from kibi.targets.memory import memories
 
 LARGEST_BYTES = 1 << 40
 _MOST_BYTES = 1 << 20
@@ -89,6 +90,7 @@ def _board(entry: Mapping[str, Any]) -> Board:
         flash_bytes=entry["flash_bytes"],
         source=entry.get("source", ""),
         note=entry.get("note", ""),
+        memory=memories().get(entry.get("memory", "")),
     )
 
 
@@ -121,6 +123,9 @@ def _value_problem(key: str, value: object) -> str:
             return _number_problem(value, _MOST_WAIT_STATES, least=0)
         case "ram":
             return _ram_problem(value)
+        case "memory":
+            is_known = isinstance(value, str) and value in memories()
+            return "" if is_known else f"Give one of {', '.join(memories())}"
         case _:
             is_text = isinstance(value, str) and len(value) <= _MOST_TEXT
             return "" if is_text else f"Give a text of {_MOST_TEXT} characters at most"
