@@ -1,7 +1,8 @@
 """The emulated core: an image in flash, blocks in RAM, functions called, everything counted and guarded.
 
-Instruction counts are exact: one per instruction that the core executes; one that is skipped, because an IT's condition
-fails, is none. The guard is exact to the byte: an access is checked before it happens.
+Instruction counts are exact: one for each instruction that the core fetches and passes. One that is skipped, because an
+IT's condition fails, counts as one and takes one cycle, as it does on silicon and in the counts of QEMU's plugins. The
+guard is exact to the byte: an access is checked before it happens.
 """
 
 import ctypes
@@ -28,6 +29,7 @@ _LANDING = 0x1FFF_FFE0  # where a called function returns to; nothing is there
 _MAX_BLOCKS = 250
 _RETURN_REFILL_CYCLES = 1  # of the final return, whose target is not executed
 _NO_OPERATORS: Mapping[str, str] = MappingProxyType({})
+_NO_CYCLES: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,12 @@ class Call:
 
     Attributes:
         value: the function's result, register r0, 0 to 2^32 - 1.
-        instructions: instructions executed, from the function's first to its return.
+        instructions: instructions from the function's first to its return, with those that an IT's condition skips.
         by_operator: those instructions by operator label; the label "" is what ran outside all operators. Their sum is
             `instructions`.
         stack_bytes: the most that the stack held, without arguments passed on it.
         cycles_estimate: cycles by Arm's published tables, see `kibi.emulator.cycles`; None where no table exists.
+        cycles_by_operator: these cycles by operator label, whose sum they are; empty where no table exists.
     """
 
     value: int
@@ -63,17 +66,20 @@ class Call:
     by_operator: Mapping[str, int]
     stack_bytes: int
     cycles_estimate: int | None
+    cycles_by_operator: Mapping[str, int]
 
     def then(self, other: "Call") -> "Call":
         """This call and the next one as one call: counts are added, and the deeper stack counts."""
-        labels = {**self.by_operator, **other.by_operator}
         estimates = (self.cycles_estimate, other.cycles_estimate)
         return Call(
             value=other.value,
             instructions=self.instructions + other.instructions,
-            by_operator={each: self.by_operator.get(each, 0) + other.by_operator.get(each, 0) for each in labels},
+            by_operator=_added(self.by_operator, other.by_operator),
             stack_bytes=max(self.stack_bytes, other.stack_bytes),
             cycles_estimate=None if None in estimates else sum(each or 0 for each in estimates),
+            cycles_by_operator=_NO_CYCLES
+            if None in estimates
+            else _added(self.cycles_by_operator, other.cycles_by_operator),
         )
 
     @property
@@ -206,19 +212,23 @@ class Core:
         if operators != self._labelled.operators:
             self._labelled = self._labelled_code(operators)
         labels, code = self._labelled.labels, self._labelled.code
-        counts = np.zeros(len(labels), dtype=np.uint64)
+        counts = np.zeros((2, len(labels)), dtype=np.uint64)  # instructions and cycles
         stack = self._set_registers(arguments)
         entry = self._image.symbols[function].address
         state = self._reset_state(code, counts, entry, stack, instruction_limit)
         error = self._run(entry)
-        counts[state.label] += np.uint64(state.instructions - state.label_start)
+        state.cycles += _RETURN_REFILL_CYCLES
+        last = (state.instructions - state.label_start, state.cycles - state.label_cycles)
+        counts[:, state.label] += np.array(last, dtype=np.uint64)
         self._raise_if_stopped(error, labels[state.label], instruction_limit)
+        is_timed = self._target.timing is not None
         return Call(
             value=self._engine.register(arm_const.UC_ARM_REG_R0),
             instructions=state.instructions,
-            by_operator=MappingProxyType({label: int(count) for label, count in zip(labels, counts, strict=True)}),
+            by_operator=_by_label(labels, counts[0]),
             stack_bytes=stack - state.lowest_stack,
-            cycles_estimate=None if self._target.timing is None else state.cycles + _RETURN_REFILL_CYCLES,
+            cycles_estimate=state.cycles if is_timed else None,
+            cycles_by_operator=_by_label(labels, counts[1]) if is_timed else _NO_CYCLES,
         )
 
     def _load(self) -> None:
@@ -292,15 +302,16 @@ class Core:
         return stack
 
     def _reset_state(
-        self, code: np.ndarray[tuple[int], np.dtype[np.void]], counts: np.ndarray[tuple[int], np.dtype[np.uint64]],
+        self, code: np.ndarray[tuple[int], np.dtype[np.void]], counts: np.ndarray[tuple[int, int], np.dtype[np.uint64]],
         entry: int, stack: int, limit: int,
     ) -> State:  # fmt: skip
         state = self._state
-        state.instructions = state.cycles = state.label_start = state.label = state.pending = 0
+        state.instructions = state.cycles = state.label_start = state.label_cycles = state.label = state.pending = 0
         state.verdict = int(Verdict.RUNNING)
         state.return_address = state.return_stack = 0
         state.limit, state.next, state.lowest_stack = limit, entry, stack
-        state.by_label, state.code, state.ranges = counts.ctypes.data, code.ctypes.data, self._ranges.ctypes.data
+        state.by_label, state.cycles_by_label = counts[0].ctypes.data, counts[1].ctypes.data
+        state.code, state.ranges = code.ctypes.data, self._ranges.ctypes.data
         state.code_first, state.code_count, state.range_count = self._code_first, len(code), len(self._ranges)
         return state
 
@@ -373,6 +384,15 @@ class Core:
         if past is not None and (ahead is None or past < ahead):
             return f"{_count(past + 1)} past the end of {blocks[before].name}"
         return f"{_count(ahead or 0)} before the start of {blocks[before + 1].name}"
+
+
+def _by_label(labels: tuple[str, ...], counts: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Mapping[str, int]:
+    return MappingProxyType({label: int(count) for label, count in zip(labels, counts, strict=True)})
+
+
+def _added(first: Mapping[str, int], second: Mapping[str, int]) -> Mapping[str, int]:
+    """The sums by label."""
+    return MappingProxyType({each: first.get(each, 0) + second.get(each, 0) for each in {**first, **second}})
 
 
 def _count(size_bytes: int) -> str:

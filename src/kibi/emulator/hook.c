@@ -12,7 +12,7 @@ enum { /* what an instruction does */
     ENTERS = 4,       /* the first instruction of an operator's function */
     RETURNS = 8,      /* where the operator being counted returns to */
     MOVES_STACK = 16, /* may lower the stack pointer */
-    CONDITIONAL = 32, /* under an IT instruction; unicorn does not call us where its condition fails */
+    CONDITIONAL = 32, /* under an IT instruction; unicorn does not call us where its condition fails, and we count it later */
     REFUSED = 64,     /* undefined, or nothing that a kernel may use */
     RARE = ENTERS | RETURNS | REFUSED
 };
@@ -46,8 +46,10 @@ typedef struct {
     uint64_t instructions;
     uint64_t limit; /* set to 0 from outside, it stops the core at the next instruction */
     uint64_t cycles;
-    uint64_t label_start; /* `instructions` when the present label began */
-    uint64_t *by_label;
+    uint64_t label_start;  /* `instructions` when the present label began */
+    uint64_t label_cycles; /* `cycles` when it began */
+    uint64_t *by_label;    /* instructions of each label … */
+    uint64_t *cycles_by_label;
     kibi_instruction *code;
     const kibi_range *ranges;
     int (*read_register)(void *engine, int number, void *value);
@@ -94,7 +96,9 @@ static void stop(kibi_state *s, void *engine, uint32_t verdict, uint32_t pc, uin
 static void set_label(kibi_state *s, uint32_t label)
 {
     s->by_label[s->label] += s->instructions - s->label_start;
+    s->cycles_by_label[s->label] += s->cycles - s->label_cycles;
     s->label_start = s->instructions;
+    s->label_cycles = s->cycles;
     s->label = label;
 }
 
@@ -126,8 +130,9 @@ static void leave_if_returned(kibi_state *s, void *engine, uint32_t address, kib
     }
 }
 
-/* What it costs to get to an instruction that does not follow the last one: a refilled pipeline after a branch, or one
-   cycle for each instruction in between that was skipped because its condition failed. */
+/* Handles an instruction that does not follow the last one, and returns its cycles. Either a branch led to it, which costs a
+   refilled pipeline; or the instructions in between were skipped, because their condition failed. A skipped instruction was
+   fetched and decoded: it counts as one instruction, and takes one cycle. */
 static uint32_t cost_of_arrival(kibi_state *s, const kibi_instruction *instruction, uint32_t address)
 {
     uint32_t at = s->next, skipped = 0u;
@@ -139,7 +144,11 @@ static uint32_t cost_of_arrival(kibi_state *s, const kibi_instruction *instructi
         at += between->width;
         skipped++;
     }
-    return at == address ? instruction->cost_next + skipped : instruction->cost_jumped;
+    if (at != address) {
+        return instruction->cost_jumped;
+    }
+    s->instructions += skipped;
+    return instruction->cost_next + skipped;
 }
 
 static int allows(const kibi_range *range, uint32_t address, uint32_t size, uint32_t is_store)

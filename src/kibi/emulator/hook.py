@@ -47,8 +47,11 @@ class State(ctypes.Structure):
     """`kibi_state` of `hook.c`."""
 
     _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("instructions", "limit", "cycles", "label_start")),
-        *((name, ctypes.c_void_p) for name in ("by_label", "code", "ranges", "read_register", "stop")),
+        *((name, ctypes.c_uint64) for name in ("instructions", "limit", "cycles", "label_start", "label_cycles")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("by_label", "cycles_by_label", "code", "ranges", "read_register", "stop")
+        ),
         *(
             (name, ctypes.c_uint32)
             for name in (

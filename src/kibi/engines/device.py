@@ -141,8 +141,22 @@ class DeviceEngine:
         return self._core.call(f"{self._model.graph.name}_{function}", self._state, *arguments).signed_value
 
     def instructions_of(self, node: int) -> int:
-        """Instructions that a node's steps took in the last run, with all that they called."""
-        return 0 if self.last is None else self.last.by_operator.get(self._label(node), 0)
+        """Instructions that a node's steps took in the last run, with all that they called.
+
+        A function that several nodes share counts for the first of them, so that the nodes add up to what ran in them.
+        """
+        return 0 if self.last is None or self._is_shared(node) else self.last.by_operator.get(self._label(node), 0)
+
+    def cycles_of(self, node: int) -> int:
+        """Estimated cycles of these instructions; 0 where the core has no table."""
+        return (
+            0 if self.last is None or self._is_shared(node) else self.last.cycles_by_operator.get(self._label(node), 0)
+        )
+
+    def _is_shared(self, node: int) -> bool:
+        """True if a node before it has the same function."""
+        functions = self._model.functions
+        return functions.index(functions[node]) < node
 
     def _in_slices(self, steps: int | None, instruction_limit: int) -> list[Call]:
         """Runs what can be run, in slices; nothing without a number of steps."""
@@ -218,5 +232,6 @@ class DeviceEngine:
 
     def _function_labels(self) -> dict[str, str]:
         """Symbol to label; a compiler may have cloned a function under a name with a suffix."""
-        labels = {function: self._label(node) for node, function in enumerate(self._model.functions)}
+        nodes = range(len(self._model.functions))
+        labels = {self._model.functions[node]: self._label(node) for node in nodes if not self._is_shared(node)}
         return {symbol: labels[base] for symbol in self.image.symbols if (base := symbol.partition(".")[0]) in labels}

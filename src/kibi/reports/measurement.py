@@ -30,13 +30,23 @@ _MOST_RUNS = 64
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """The costs of one operator, with its name and that of its output tensor."""
+    """The costs of one operator, with its name and that of its output tensor.
+
+    Attributes:
+        name: its output tensor.
+        op: its kind.
+        macs: multiply-accumulates.
+        instructions: of its function, with all that it calls.
+        scratch_bytes: of the arena, while it runs.
+        cycles_estimate: cycles of its function, with all that it calls; None if there is no table for the core.
+    """
 
     name: str
     op: str
     macs: int
     instructions: int
     scratch_bytes: int
+    cycles_estimate: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +65,13 @@ class Measurement:
         plan_table_bytes: of these, the plan's tables: the order of row steps, and the offsets of rows that no formula gives.
         weights_bytes: flash for filters, biases, multipliers, shifts, tables, and the rows that stand outside of inputs.
         flash_bytes: their sum.
-        instructions: executed by one inference.
+        instructions: of one inference; one that the condition of an IT block skips counts, too.
         cycles_estimate: cycles by Arm's tables; None if there is no table for the core.
+        calls_instructions, calls_cycles_estimate: the part of them outside of operators: the order, and the calls of operators.
+            With those of `ops`, they add up to `instructions` and to `cycles_estimate`.
         bit_exact: True if the device's outputs equal the Python runtime's.
         oracle: "tflm" where the outputs were compared with TensorFlow Lite Micro's and are equal; else None.
-        ops: each operator's cost, for the input that took the most instructions.
+        ops: each operator's cost: instructions for the input that took the most of them, cycles for the one that took the most.
         seeds: the seeds of the inputs that were tried.
         varies_with_inputs: True if instructions or stack were not the same for all of them.
         instructions_min, stack_bytes_min: the least that one of them took.
@@ -85,6 +97,8 @@ class Measurement:
     flash_bytes: int
     instructions: int
     cycles_estimate: int | None
+    calls_instructions: int
+    calls_cycles_estimate: int | None
     bit_exact: bool
     oracle: str | None
     ops: tuple[OperatorCost, ...]
@@ -126,10 +140,11 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """The costs of the last inference with one input: for the model, and in instructions for each node."""
+    """The costs of the last inference with one input: for the model, and for each node in instructions and cycles."""
 
     call: Call
     nodes: tuple[int, ...]
+    cycles: tuple[int, ...]
 
 
 def measure(
@@ -205,7 +220,9 @@ def same_bits(first: list[Array], second: list[Array]) -> bool:
 def _taken(model: CompiledModel, engine: DeviceEngine) -> _Taken:
     if engine.last is None:
         raise MismatchError("nothing was run")
-    return _Taken(engine.last, tuple(engine.instructions_of(node) for node in range(len(model.graph.nodes))))
+    nodes = range(len(model.graph.nodes))
+    instructions = tuple(engine.instructions_of(node) for node in nodes)
+    return _Taken(engine.last, instructions, tuple(engine.cycles_of(node) for node in nodes))
 
 
 def _measurement(
@@ -219,12 +236,13 @@ def _measurement(
     model, image = library.model, engine.image
     instructions = [each.call.instructions for each in taken]
     stacks = [each.call.stack_bytes for each in taken]
-    cycles = [each.call.cycles_estimate for each in taken if each.call.cycles_estimate is not None]
+    cycles = [each.call.cycles_estimate or 0 for each in taken]
     arena_bytes = model.arena_bytes
     ram = arena_bytes + engine.state_bytes + max(stacks) + image.data_bytes + image.bss_bytes
     stored_bytes = sum(len(each.weights) for each in library.models)  # the engine's stand-in for slow memory
     weights_bytes = image.weights_bytes - stored_bytes
-    most = taken[instructions.index(max(instructions))]
+    most, slowest = taken[instructions.index(max(instructions))], taken[cycles.index(max(cycles))]
+    is_timed = slowest.call.cycles_estimate is not None
     return Measurement(
         model=model.graph.name,
         target=library.target.name,
@@ -238,25 +256,30 @@ def _measurement(
         weights_bytes=weights_bytes,
         flash_bytes=image.code_bytes + weights_bytes,
         instructions=max(instructions),
-        cycles_estimate=max(cycles, default=None),
+        cycles_estimate=slowest.call.cycles_estimate,
+        calls_instructions=most.call.by_operator[""],
+        calls_cycles_estimate=slowest.call.cycles_by_operator[""] if is_timed else None,
         bit_exact=bit_exact,
         oracle=None,
-        ops=tuple(_operator(model, node, count) for node, count in enumerate(most.nodes)),
+        ops=tuple(
+            _operator(model, node, count, slowest.cycles[node] if is_timed else None)
+            for node, count in enumerate(most.nodes)
+        ),
         seeds=seeds,
         varies_with_inputs=len({*instructions}) > 1 or len({*stacks}) > 1,
         instructions_min=min(instructions),
         stack_bytes_min=min(stacks),
         not_executed=missing,
-        fetches=fetches_of(model.planned, _node_seconds(library.target, most)),
+        fetches=fetches_of(model.planned, _node_seconds(library.target, slowest)),
     )
 
 
 def _node_seconds(target: Target, taken: _Taken) -> tuple[float, ...] | None:
-    """The time that each node takes: its instructions, with as many cycles as all have on average; None without a clock."""
+    """The time that each node takes: its cycles, or one for each instruction where no table exists; None without a clock."""
     if not target.clock_hz or not taken.call.instructions:
         return None
-    cycles = taken.call.cycles_estimate or taken.call.instructions
-    return tuple(count * cycles / taken.call.instructions / target.clock_hz for count in taken.nodes)
+    counts = taken.nodes if taken.call.cycles_estimate is None else taken.cycles
+    return tuple(count / target.clock_hz for count in counts)
 
 
 def _plan_table_bytes(image: Image) -> int:
@@ -264,7 +287,7 @@ def _plan_table_bytes(image: Image) -> int:
     return sum(symbol.size for name, symbol in image.symbols.items() if name.startswith(PLAN_TABLE_PREFIX))
 
 
-def _operator(model: CompiledModel, node: int, instructions: int) -> OperatorCost:
+def _operator(model: CompiledModel, node: int, instructions: int, cycles: int | None) -> OperatorCost:
     view = model.graph.views[node]
     return OperatorCost(
         name=view.output.name,
@@ -272,6 +295,7 @@ def _operator(model: CompiledModel, node: int, instructions: int) -> OperatorCos
         macs=view.op.macs(view),
         instructions=instructions,
         scratch_bytes=model.graph.calls[node].scratch_bytes,
+        cycles_estimate=cycles,
     )
 
 
