@@ -145,14 +145,16 @@ class Core:
         return tuple(self._blocks)
 
     def allocate(
-        self, name: str, size_bytes: int, *, alignment: int = 16, writable: bool = True, fill: int | None = None
-    ) -> int:
+        self, name: str, size_bytes: int, *, alignment: int = 16, is_exact: bool = False, writable: bool = True,
+        fill: int | None = None,
+    ) -> int:  # fmt: skip
         """Reserves a block of RAM, apart from all others; an access next to it is an error that names it.
 
         Args:
             name: for error texts.
             size_bytes: its size.
             alignment: its address is a multiple of it; a power of two.
+            is_exact: True for an address that is no multiple of twice the alignment.
             writable: True if the program may write it.
             fill: the byte that it is filled with; by default the core's.
 
@@ -162,7 +164,7 @@ class Core:
         Raises:
             EmulationError: there is no room left.
         """
-        block = self._add_block(name, size_bytes, alignment, writable=writable)
+        block = self._add_block(name, size_bytes, alignment, writable=writable, is_exact=is_exact)
         self._engine.write(block.address, bytes([self._fill if fill is None else fill]) * size_bytes)
         return block.address
 
@@ -255,9 +257,15 @@ class Core:
         self._state.read_register = self._engine.address_of("uc_reg_read")
         self._state.stop = self._engine.address_of("uc_emu_stop")
 
-    def _add_block(self, name: str, size_bytes: int, alignment: int, *, writable: bool) -> Block:
+    def _add_block(
+        self, name: str, size_bytes: int, alignment: int, *, writable: bool, is_exact: bool = False
+    ) -> Block:
         used = max((block.end for block in self._blocks if block.address >= RAM_ADDRESS), default=RAM_ADDRESS)
-        address = _round_up(used + _GAP_BYTES, alignment)
+        address = (
+            _round_up(used + _GAP_BYTES, 2 * alignment) + alignment
+            if is_exact
+            else _round_up(used + _GAP_BYTES, alignment)
+        )
         if address + size_bytes + _GAP_BYTES > RAM_ADDRESS + _RAM_BYTES or len(self._blocks) >= _MAX_BLOCKS:
             raise EmulationError(
                 f"no room for {name!r}: {size_bytes} bytes in {_RAM_BYTES} of RAM, block {len(self._blocks) + 1} "

@@ -14,7 +14,9 @@ Sources, by core:
 Rules of M3 and M4 between neighbours ("Load/store timings"): a store to a base plus a constant takes one cycle; a load
 or store directly after a load costs one cycle less, unless its address is made from what was loaded or the first one
 updates its base; an address made from the result of the data-processing instruction right before costs one more; an IT
-directly after a 16-bit instruction is folded into it. Multiple and dual accesses overlap with nothing.
+directly after a 16-bit instruction is folded into it. Multiple and dual accesses overlap with nothing. A load or store of a
+half word at an odd address, or of a word at an even one that is no multiple of 4, costs one cycle more, and of a word at
+an odd address two: the core divides it into aligned accesses. Addresses are known as the program runs: `hook.c` adds these.
 
 What the tables leave open, and what we take:
 
