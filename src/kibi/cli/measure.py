@@ -184,10 +184,11 @@ def measure(
 
 def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:
     """Returns the estimated time of one inference and its unit with the clock; `-` and the reason if there is no estimate."""
-    if found.cycles_estimate is None or not processor.clock_hz:
-        return "-", "no estimate: no cycle table is published for this core"
+    if found.cycles_estimate is None or processor.timing is None or not processor.clock_hz:
+        return "-", "no estimate: no timings are known of this core"
     spent = found.cycles_estimate / processor.clock_hz * 1000
-    return f"{spent:,.{1 if spent >= 10 else 3}f}", f"ms at {processor.clock_hz / 1e6:g} MHz (estimate)"
+    about = ", ".join(filter(None, ("estimate", processor.timing.remark)))
+    return f"{spent:,.{1 if spent >= 10 else 3}f}", f"ms at {processor.clock_hz / 1e6:g} MHz ({about})"
 
 
 def same_bits_text(found: "Measurement") -> "Text":

@@ -32,6 +32,8 @@ typedef struct {
     uint8_t cost_next;   /* cycles when the instruction before it in memory was executed before it */
     uint8_t cost_jumped; /* cycles when a branch led here */
     uint16_t label;      /* of the operator whose function starts here */
+    uint8_t cost_odd;    /* cycles more when the address of its access is odd */
+    uint8_t cost_even;   /* cycles more when it is even, but no multiple of 4 */
 } kibi_instruction;
 
 typedef struct {
@@ -173,16 +175,6 @@ static int find_range(kibi_state *s, kibi_instruction *instruction, uint32_t add
     return allows(&s->ranges[low], address, instruction->size, is_store);
 }
 
-/* What an access costs more because of its address: a half word at an odd one and a word between two are two accesses, a word at
-   an odd address is three. Words that move together are aligned. */
-static uint32_t cost_of_misalignment(uint32_t address, uint32_t size)
-{
-    if ((size != 2u && size != 4u) || (address & (size - 1u)) == 0u) {
-        return 0u;
-    }
-    return size == 4u && (address & 1u) != 0u ? 2u : 1u;
-}
-
 static void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruction *instruction)
 {
     const uint32_t is_store = (instruction->flags & STORES) != 0u;
@@ -199,7 +191,9 @@ static void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruct
                !find_range(s, instruction, address, is_store)) {
         stop(s, engine, is_store ? BAD_WRITE : BAD_READ, pc, address, instruction->size);
     }
-    s->cycles += cost_of_misalignment(address, instruction->size);
+    if ((address & 3u) != 0u) {
+        s->cycles += (address & 1u) != 0u ? instruction->cost_odd : instruction->cost_even;
+    }
     s->foreseen_address = address;
     s->foreseen_size = instruction->size;
     s->foreseen_store = is_store;
