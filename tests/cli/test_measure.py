@@ -15,6 +15,7 @@ CONTRACT = {
     *("model", "target", "macs", "arena_bytes", "state_bytes", "stack_bytes", "ram_bytes", "code_bytes"),
     *("plan_table_bytes", "weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle"),
     *("ops", "seeds", "varies_with_inputs", "instructions_min", "stack_bytes_min", "not_executed", "oracle_failure"),
+    *("calls_instructions", "calls_cycles_estimate"),
     *("longest_step", "checkpoints", "fetches"),
 }
 
@@ -30,8 +31,9 @@ def test_measure_as_json_has_exactly_the_keys_of_the_contract(kibi: Kibi, glyphs
     assert record["flash_bytes"] == record["code_bytes"] + record["weights_bytes"]
     assert 0 < record["plan_table_bytes"] < record["code_bytes"]
     assert record["ram_bytes"] >= record["arena_bytes"] + record["state_bytes"] + record["stack_bytes"]
-    assert {"name", "op", "macs", "instructions", "scratch_bytes"} == set(record["ops"][0])
-    assert sum(cost["instructions"] for cost in record["ops"]) <= record["instructions"]
+    assert {"name", "op", "macs", "instructions", "scratch_bytes", "cycles_estimate"} == set(record["ops"][0])
+    for count in ("instructions", "cycles_estimate"):
+        assert sum(cost[count] for cost in record["ops"]) + record[f"calls_{count}"] == record[count]
 
 
 def test_measure_shows_totals_and_every_operator(kibi: Kibi, glyphs: Path) -> None:

@@ -235,5 +235,8 @@ def test_blocks_are_apart_aligned_and_filled(program: Program) -> None:
     assert core.read(first + 1, 3) == b"bcd"
     with pytest.raises(EmulationError, match="reaching 1 byte past the end of first"):
         core.write(first, b"abcdef")
+    for alignment in (1, 2, 4, 8):
+        exact = core.allocate("exact", 3, alignment=alignment, is_exact=True)
+        assert exact % (2 * alignment) == alignment
     with pytest.raises(EmulationError, match="no room for 'huge'"):
         core.allocate("huge", 1 << 30)
