@@ -1,7 +1,8 @@
 """The emulated core: an image in flash, blocks in RAM, functions called, everything counted and guarded.
 
-Instruction counts are exact: one per instruction that the core executes; one that is skipped, because an IT's condition
-fails, is none. The guard is exact to the byte: an access is checked before it happens.
+Instruction counts are exact: one for each instruction that the core fetches and passes. One that is skipped, because an
+IT's condition fails, counts as one and takes one cycle, as it does on silicon and in the counts of QEMU's plugins. The
+guard is exact to the byte: an access is checked before it happens.
 """
 
 import ctypes
@@ -52,7 +53,7 @@ class Call:
 
     Attributes:
         value: the function's result, register r0, 0 to 2^32 - 1.
-        instructions: instructions executed, from the function's first to its return.
+        instructions: instructions from the function's first to its return, with those that an IT's condition skips.
         by_operator: those instructions by operator label; the label "" is what ran outside all operators. Their sum is
             `instructions`.
         stack_bytes: the most that the stack held, without arguments passed on it.
@@ -69,21 +70,26 @@ class Call:
     spent: Mapping[str, Spent] | None
 
     @property
+    def cycles_by_operator(self) -> Mapping[str, int]:
+        """The cycles by operator label, whose sum they are; empty where no table exists."""
+        return {label: each.cycles for label, each in (self.spent or {}).items()}
+
+    @property
     def stalls(self) -> Stalls | None:
         """The cycles that the core waits for its memory; None where no timing table exists."""
         return None if self.spent is None else sum((each.stalls for each in self.spent.values()), Stalls())
 
     def then(self, other: "Call") -> "Call":
         """This call and the next one as one call: counts are added, and the deeper stack counts."""
-        labels = {**self.by_operator, **other.by_operator}
         estimates = (self.cycles_estimate, other.cycles_estimate)
         spent = None
         if self.spent is not None and other.spent is not None:
+            labels = {**self.spent, **other.spent}
             spent = {each: self.spent.get(each, Spent()) + other.spent.get(each, Spent()) for each in labels}
         return Call(
             value=other.value,
             instructions=self.instructions + other.instructions,
-            by_operator={each: self.by_operator.get(each, 0) + other.by_operator.get(each, 0) for each in labels},
+            by_operator=_added(self.by_operator, other.by_operator),
             stack_bytes=max(self.stack_bytes, other.stack_bytes),
             cycles_estimate=None if None in estimates else sum(each or 0 for each in estimates),
             spent=spent,
@@ -164,14 +170,16 @@ class Core:
         return tuple(self._blocks)
 
     def allocate(
-        self, name: str, size_bytes: int, *, alignment: int = 16, writable: bool = True, fill: int | None = None
-    ) -> int:
+        self, name: str, size_bytes: int, *, alignment: int = 16, is_exact: bool = False, writable: bool = True,
+        fill: int | None = None,
+    ) -> int:  # fmt: skip
         """Reserves a block of RAM, apart from all others; an access next to it is an error that names it.
 
         Args:
             name: for error texts.
             size_bytes: its size.
             alignment: its address is a multiple of it; a power of two.
+            is_exact: True for an address that is no multiple of twice the alignment.
             writable: True if the program may write it.
             fill: the byte that it is filled with; by default the core's.
 
@@ -181,7 +189,7 @@ class Core:
         Raises:
             EmulationError: there is no room left.
         """
-        block = self._add_block(name, size_bytes, alignment, writable=writable)
+        block = self._add_block(name, size_bytes, alignment, writable=writable, is_exact=is_exact)
         self._engine.write(block.address, bytes([self._fill if fill is None else fill]) * size_bytes)
         return block.address
 
@@ -244,7 +252,7 @@ class Core:
         return Call(
             value=self._engine.register(arm_const.UC_ARM_REG_R0),
             instructions=state.instructions,
-            by_operator=MappingProxyType({label: int(count) for label, count in zip(labels, counts, strict=True)}),
+            by_operator=_by_label(labels, counts),
             stack_bytes=stack - state.lowest_stack,
             cycles_estimate=sum(each.cycles for each in spent) if is_timed else None,
             spent=MappingProxyType(dict(zip(labels, spent, strict=True))) if is_timed else None,
@@ -284,9 +292,15 @@ class Core:
         self._state.stop = self._engine.address_of("uc_emu_stop")
         self._state.waits = self._waits.address
 
-    def _add_block(self, name: str, size_bytes: int, alignment: int, *, writable: bool) -> Block:
+    def _add_block(
+        self, name: str, size_bytes: int, alignment: int, *, writable: bool, is_exact: bool = False
+    ) -> Block:
         used = max((block.end for block in self._blocks if block.address >= RAM_ADDRESS), default=RAM_ADDRESS)
-        address = _round_up(used + _GAP_BYTES, alignment)
+        address = (
+            _round_up(used + _GAP_BYTES, 2 * alignment) + alignment
+            if is_exact
+            else _round_up(used + _GAP_BYTES, alignment)
+        )
         if address + size_bytes + _GAP_BYTES > RAM_ADDRESS + _RAM_BYTES or len(self._blocks) >= _MAX_BLOCKS:
             raise EmulationError(
                 f"no room for {name!r}: {size_bytes} bytes in {_RAM_BYTES} of RAM, block {len(self._blocks) + 1} "
@@ -339,7 +353,8 @@ class Core:
         state.verdict = int(Verdict.RUNNING)
         state.return_address = state.return_stack = 0
         state.limit, state.next, state.lowest_stack = limit, entry, stack
-        state.by_label, state.code, state.ranges = counts.ctypes.data, code.ctypes.data, self._ranges.ctypes.data
+        state.by_label = counts.ctypes.data
+        state.code, state.ranges = code.ctypes.data, self._ranges.ctypes.data
         state.code_first, state.code_count, state.range_count = self._code_first, len(code), len(self._ranges)
         return state
 
@@ -412,6 +427,15 @@ class Core:
         if past is not None and (ahead is None or past < ahead):
             return f"{_count(past + 1)} past the end of {blocks[before].name}"
         return f"{_count(ahead or 0)} before the start of {blocks[before + 1].name}"
+
+
+def _by_label(labels: tuple[str, ...], counts: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Mapping[str, int]:
+    return MappingProxyType({label: int(count) for label, count in zip(labels, counts, strict=True)})
+
+
+def _added(first: Mapping[str, int], second: Mapping[str, int]) -> Mapping[str, int]:
+    """The sums by label."""
+    return MappingProxyType({each: first.get(each, 0) + second.get(each, 0) for each in {**first, **second}})
 
 
 def _count(size_bytes: int) -> str:

@@ -14,7 +14,7 @@ enum { /* what an instruction does */
     ENTERS = 4,       /* the first instruction of an operator's function */
     RETURNS = 8,      /* where the operator being counted returns to */
     MOVES_STACK = 16, /* may lower the stack pointer */
-    CONDITIONAL = 32, /* under an IT instruction; unicorn does not call us where its condition fails */
+    CONDITIONAL = 32, /* under an IT instruction; unicorn does not call us where its condition fails, and we count it later */
     REFUSED = 64,     /* undefined, or nothing that a kernel may use */
     RARE = ENTERS | RETURNS | REFUSED
 };
@@ -34,6 +34,8 @@ typedef struct {
     uint8_t cost_next;   /* cycles when the instruction before it in memory was executed before it */
     uint8_t cost_jumped; /* cycles when a branch led here */
     uint16_t label;      /* of the operator whose function starts here */
+    uint8_t cost_odd;    /* cycles more when the address of its access is odd */
+    uint8_t cost_even;   /* cycles more when it is even, but no multiple of 4 */
 } kibi_instruction;
 
 typedef struct {
@@ -48,8 +50,8 @@ typedef struct {
     uint64_t instructions;
     uint64_t limit; /* set to 0 from outside, it stops the core at the next instruction */
     uint64_t cycles;
-    uint64_t label_start; /* `instructions` when the present label began */
-    uint64_t *by_label;
+    uint64_t label_start;  /* `instructions` when the present label began */
+    uint64_t *by_label;    /* instructions of each label … */
     kibi_instruction *code;
     const kibi_range *ranges;
     int (*read_register)(void *engine, int number, void *value);
@@ -135,8 +137,9 @@ static void leave_if_returned(kibi_state *s, void *engine, uint32_t address, kib
     }
 }
 
-/* What it costs to get to an instruction that does not follow the last one: a refilled pipeline after a branch, or one
-   cycle for each instruction in between that was skipped because its condition failed. */
+/* Handles an instruction that does not follow the last one, and returns its cycles. Either a branch led to it, which costs a
+   refilled pipeline; or the instructions in between were skipped, because their condition failed. A skipped instruction was
+   fetched and decoded: it counts as one instruction, and takes one cycle. */
 static uint32_t cost_of_arrival(kibi_state *s, const kibi_instruction *instruction, uint32_t address)
 {
     uint32_t at = s->next, skipped = 0u;
@@ -148,7 +151,11 @@ static uint32_t cost_of_arrival(kibi_state *s, const kibi_instruction *instructi
         at += between->width;
         skipped++;
     }
-    return at == address ? instruction->cost_next + skipped : instruction->cost_jumped;
+    if (at != address) {
+        return instruction->cost_jumped;
+    }
+    s->instructions += skipped;
+    return instruction->cost_next + skipped;
 }
 
 static int allows(const kibi_range *range, uint32_t address, uint32_t size, uint32_t is_store)
@@ -188,6 +195,9 @@ ALWAYS_INLINE void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_i
     } else if (!allows(&s->ranges[instruction->range], address, instruction->size, is_store) &&
                !find_range(s, instruction, address, is_store)) {
         stop(s, engine, is_store ? BAD_WRITE : BAD_READ, pc, address, instruction->size);
+    }
+    if ((address & 3u) != 0u) {
+        s->cycles += (address & 1u) != 0u ? instruction->cost_odd : instruction->cost_even;
     }
     s->foreseen_address = address;
     s->foreseen_size = instruction->size;

@@ -39,7 +39,8 @@ class Verdict(IntEnum):
 INSTRUCTION = np.dtype([
     ("flags", "u1"), ("base", "u1"), ("index", "u1"), ("shift", "u1"), ("offset", "<i4"), ("size", "u1"),
     ("range", "u1"), ("align", "u1"), ("width", "u1"), ("cost_next", "u1"), ("cost_jumped", "u1"), ("label", "<u2"),
-])  # fmt: skip
+    ("cost_odd", "u1"), ("cost_even", "u1"),
+], align=True)  # fmt: skip
 RANGE = np.dtype([("first", "<u4"), ("end", "<u4"), ("writable", "<u4")])
 
 

@@ -34,11 +34,13 @@ class OperatorCost:
     """The costs of one operator, with its name and that of its output tensor.
 
     Attributes:
-        name, op: of the output tensor, and of the operator.
-        macs, instructions: multiply-accumulates, and instructions executed.
+        name: its output tensor.
+        op: its kind.
+        macs: multiply-accumulates.
+        instructions: of its function, with all that it calls.
         scratch_bytes: of the arena, while it runs.
-        cycles_estimate: its part of the model's; None if there is no table for the core.
-        stalls: those of these cycles that the core waits for its flash, by cause; None where no memory is modelled.
+        cycles_estimate: cycles of its function, with all that it calls; None if there is no table for the core.
+        stalls: those of these cycles that the core waits for its flash, by cause; None where there is no table, either.
     """
 
     name: str
@@ -85,11 +87,13 @@ class Measurement:
         plan_table_bytes: of these, the plan's tables: the order of row steps, and the offsets of rows that no formula gives.
         weights_bytes: flash for filters, biases, multipliers, shifts, tables, and the rows that stand outside of inputs.
         flash_bytes: their sum.
-        instructions: executed by one inference.
+        instructions: of one inference; one that the condition of an IT block skips counts, too.
         cycles_estimate: cycles by Arm's tables, with those of `waits`; None if there is no table for the core.
+        calls_instructions, calls_cycles_estimate: the part of them outside of operators: the order, and the calls of operators.
+            With those of `ops`, they add up to `instructions` and to `cycles_estimate`.
         bit_exact: True if the device's outputs equal the Python runtime's.
         oracle: "tflm" where the outputs were compared with TensorFlow Lite Micro's and are equal; else None.
-        ops: each operator's cost, for the input that took the most instructions.
+        ops: each operator's cost: instructions for the input that took the most of them, cycles for the one that took the most.
         seeds: the seeds of the inputs that were tried.
         varies_with_inputs: True if instructions or stack were not the same for all of them.
         instructions_min, stack_bytes_min: the least that one of them took.
@@ -116,6 +120,8 @@ class Measurement:
     flash_bytes: int
     instructions: int
     cycles_estimate: int | None
+    calls_instructions: int
+    calls_cycles_estimate: int | None
     bit_exact: bool
     oracle: str | None
     ops: tuple[OperatorCost, ...]
@@ -284,12 +290,13 @@ def _measurement(
     model, image = library.model, engine.image
     instructions = [each.call.instructions for each in taken]
     stacks = [each.call.stack_bytes for each in taken]
-    cycles = [each.call.cycles_estimate for each in taken if each.call.cycles_estimate is not None]
+    cycles = [each.call.cycles_estimate or 0 for each in taken]
     arena_bytes = model.arena_bytes
     ram = arena_bytes + engine.state_bytes + max(stacks) + image.data_bytes + image.bss_bytes
     stored_bytes = sum(len(each.weights) for each in library.models)  # the engine's stand-in for slow memory
     weights_bytes = image.weights_bytes - stored_bytes
-    most = taken[instructions.index(max(instructions))]
+    most, slowest = taken[instructions.index(max(instructions))], taken[cycles.index(max(cycles))]
+    is_timed = slowest.call.cycles_estimate is not None
     return Measurement(
         model=model.graph.name,
         target=library.target.name,
@@ -303,25 +310,28 @@ def _measurement(
         weights_bytes=weights_bytes,
         flash_bytes=image.code_bytes + weights_bytes,
         instructions=max(instructions),
-        cycles_estimate=max(cycles, default=None),
+        cycles_estimate=slowest.call.cycles_estimate,
+        calls_instructions=most.call.by_operator[""],
+        calls_cycles_estimate=slowest.call.cycles_by_operator[""] if is_timed else None,
         bit_exact=bit_exact,
         oracle=None,
-        ops=tuple(_operator(model, node, most) for node in range(len(most.nodes))),
+        ops=tuple(_operator(model, node, count, slowest.spent[node]) for node, count in enumerate(most.nodes)),
         seeds=seeds,
         varies_with_inputs=len({*instructions}) > 1 or len({*stacks}) > 1,
         instructions_min=min(instructions),
         stack_bytes_min=min(stacks),
         not_executed=missing,
-        fetches=fetches_of(model.planned, _node_seconds(library.target, most)),
+        fetches=fetches_of(model.planned, _node_seconds(library.target, slowest)),
     )
 
 
 def _node_seconds(target: Target, taken: _Taken) -> tuple[float, ...] | None:
-    """The time that each node takes: its instructions, with as many cycles as all have on average; None without a clock."""
+    """The time that each node takes: its cycles, or one for each instruction where no table exists; None without a clock."""
     if not target.clock_hz or not taken.call.instructions:
         return None
-    cycles = taken.call.cycles_estimate or taken.call.instructions
-    return tuple(count * cycles / taken.call.instructions / target.clock_hz for count in taken.nodes)
+    spent = [each.cycles for each in taken.spent if each is not None]
+    counts = taken.nodes if taken.call.cycles_estimate is None else spent
+    return tuple(count / target.clock_hz for count in counts)
 
 
 def _plan_table_bytes(image: Image) -> int:
@@ -329,13 +339,13 @@ def _plan_table_bytes(image: Image) -> int:
     return sum(symbol.size for name, symbol in image.symbols.items() if name.startswith(PLAN_TABLE_PREFIX))
 
 
-def _operator(model: CompiledModel, node: int, taken: _Taken) -> OperatorCost:
-    view, spent = model.graph.views[node], taken.spent[node]
+def _operator(model: CompiledModel, node: int, instructions: int, spent: Spent | None) -> OperatorCost:
+    view = model.graph.views[node]
     return OperatorCost(
         name=view.output.name,
         op=view.op.name,
         macs=view.op.macs(view),
-        instructions=taken.nodes[node],
+        instructions=instructions,
         scratch_bytes=model.graph.calls[node].scratch_bytes,
         cycles_estimate=None if spent is None else spent.cycles,
         stalls=None if spent is None else spent.stalls,

@@ -278,8 +278,6 @@ def _of_inputs(found: "Measurement") -> "list[tuple[str, str | Text]]":
 
 
 def _show_operators(console: "Console", found: "Measurement") -> None:
-    from kibi.reports.measurement_tables import rest_instructions  # noqa: PLC0415
-
     columns = ("!operator", "output", ">MACs", ">instructions", ">per MAC", ">share", ">scratch")
     further = (">cycles", ">waits") if found.waits else ()
     has_bars = console.is_terminal and is_roomy(console)
@@ -298,7 +296,7 @@ def _show_operators(console: "Console", found: "Measurement") -> None:
             *(wait_cells(cost) if further else ()),
             *([_bar(cost.instructions / most)] if has_bars else []),
         )
-    rest = rest_instructions(found)
+    rest = found.calls_instructions
     rows.add_row("calls of kernels", "", "", f"{rest:,}", "", f"{rest / max(found.instructions, 1):.1%}", "")
     rows.add_section()
     per_mac = f"{found.instructions / found.macs:.2f}" if found.macs else ""

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:
     """Returns the estimated time of one inference and its unit with the clock; `-` and the reason if there is no estimate."""
-    if found.cycles_estimate is None or not processor.clock_hz:
-        return "-", "no estimate: no cycle table is published for this core"
+    if found.cycles_estimate is None or processor.timing is None or not processor.clock_hz:
+        return "-", "no estimate: no timings are known of this core"
     spent = found.cycles_estimate / processor.clock_hz * 1000
     states = found.waits.wait_states if found.waits else 0
     many = {0: "zero wait states", 1: "1 wait state"}.get(states, f"{states} wait states")
-    return f"{spent:,.{1 if spent >= 10 else 3}f}", f"ms at {processor.clock_hz / 1e6:g} MHz (estimate, {many})"
+    about = ", ".join(filter(None, ("estimate", processor.timing.remark, many)))
+    return f"{spent:,.{1 if spent >= 10 else 3}f}", f"ms at {processor.clock_hz / 1e6:g} MHz ({about})"
 
 
 def time_lines(found: "Measurement", picked: "Chosen") -> list[tuple[str, str]]:
