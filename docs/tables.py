@@ -32,6 +32,7 @@ from kibi.planfile.record import Record
 from kibi.planfile.records import RECORDS
 from kibi.planner import Run
 from kibi.reports.measurement import Measurement
+from kibi.targets import memories
 from kibi.text.markdown import code_span
 
 _COUNTS = Path(__file__).resolve().parent.parent / "benchmarks" / "counts.json"
@@ -320,6 +321,27 @@ def boards_table() -> str:
     return "\n".join([*lines, ""])
 
 
+def memories_table() -> str:
+    """All memory interfaces that are modelled, with the boards that have them and the documents that the figures are from."""
+    lines = [
+        "| memory | boards | a read | clocks in MHz up to 0, 1, 2 … wait states | instructions | data | prefetch | a miss |"
+    ]
+    lines.append("|---|---|---:|---|---|---|---|---:|")
+    for each in memories().values():
+        known = ", ".join(f"`{board.name}`" for board in kibi.boards() if board.memory is each)
+        limits = ", ".join(f"{limit / 1e6:g}" for limit in each.clock_limits_hz)
+        caches = [each.instruction_cache, each.data_cache] if each.unified_cache is None else [each.unified_cache] * 2
+        texts = " | ".join(f"{cache.text}" if cache else "-" for cache in caches)
+        states = limits or f"{each.fixed_wait_states} at any clock"
+        ahead = "yes" if each.has_prefetch else "no"
+        lines.append(
+            f"| `{each.name}` | {known} | {each.read_bytes} | {states} | {texts} | {ahead} | +{each.miss_cycles} |"
+        )
+    lines += ["", "Sources, and what is from none:", ""]
+    lines += [f"- `{each.name}`, {each.title}: {each.source}." for each in memories().values()]
+    return "\n".join([*lines, ""])
+
+
 def operators_sentence() -> str:
     """A sentence with the number of operators."""
     return (
@@ -352,7 +374,7 @@ def figures() -> str:
     """The shipped model on every emulated target, as a table."""
     model = kibi.load(kibi.demo.model_path())
     rows = [
-        "| target | arena | state + stack | code | weights | instructions | estimated time | same bits |",
+        "| target | arena | state + stack | code | weights | instructions | time without wait states | same bits |",
         "|---|---:|---:|---:|---:|---:|---:|---|",
     ]
     for target in kibi.targets():

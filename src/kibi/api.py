@@ -13,7 +13,7 @@ from kibi.dtypes import Array
 from kibi.errors import bounded
 from kibi.ir import Graph
 from kibi.renames import renamed_keywords
-from kibi.targets import Target
+from kibi.targets import Memory, Target
 from kibi.targets import target as target_named
 
 if TYPE_CHECKING:
@@ -406,6 +406,8 @@ def measure(
     seed: int = 0,
     runs: int | None = None,
     oracle: bool = True,
+    memory: Memory | None = None,
+    code_in_ram: bool = False,
 ) -> "Measurement":
     """Compiles and links a library, and runs it on the emulated core of its target.
 
@@ -418,6 +420,9 @@ def measure(
             where elements of the input choose what runs.
         oracle: True to compare with TensorFlow Lite Micro's Python build where it is installed. That is native code that does
             not check a model as Kibi does, in a child process: give False for files that you do not trust.
+        memory: how the core reads its flash, as in `kibi.board("stm32l4r5zi").memory`, at the clock of the library's target.
+            None: cycles are those of a flash without wait states.
+        code_in_ram: True if code runs from a RAM without wait states, with its literals; other constants stay in flash.
 
     Returns:
         The costs of one inference; where TFLM's build failed, `oracle_failure` says how.
@@ -430,7 +435,9 @@ def measure(
     """
     from kibi.reports.measurement import measure as take  # noqa: PLC0415
 
-    return take(library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=oracle)
+    return take(
+        library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=oracle, memory=memory, code_in_ram=code_in_ram,
+    )  # fmt: skip
 
 
 @bounded

@@ -16,6 +16,7 @@ from kibi.codegen import generate, schedule
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.engines.engine import entry_points, written_sources
 from kibi.errors import InputError, OutputError
+from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.kernels import closure
 from kibi.packages.golden import golden_inputs
@@ -26,6 +27,8 @@ from kibi.toolchain import build_image, build_program, compile_objects
 from tests.engines.networks import residual_network
 from tests.planner.networks import by_row
 from tests.support.amount import sample
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
 from tests.toolchain.tools import check_cross
 
 LEVELS = ("s", "2", "3")
@@ -120,6 +123,17 @@ def test_library_by_rows_compiles_without_a_warning(
         assert ("for (int32_t i = 0; " in text) == (form == "code")
         sources = [tmp_path / model.name / name for name in library.sources]
         compile_objects(sources, kibi.target(target), includes=[tmp_path / model.name], language=language)
+
+
+def test_arena_of_bytes_is_aligned_to_a_word_and_measured_so(tmp_path: Path) -> None:
+    """Copies are slower elsewhere: the header asks for a word where no buffer does, and the emulator gives exactly that."""
+    model = parse_tflite(OPERATOR_MODELS["RELU"](Seeded(0)).model, "relu.tflite")
+    plan = kibi.plan(model)
+    assert {buffer.alignment for buffer in plan.buffers} == {1}
+    library = kibi.compile(model, plan, tmp_path)
+    assert "#define RELU_ARENA_ALIGNMENT 4u" in (tmp_path / "relu.h").read_text(encoding="utf-8")
+    (_, _), (arena, _) = DeviceEngine(library).blocks
+    assert arena % 8 == 4
 
 
 def test_order_of_a_cascade_is_a_loop(tmp_path: Path) -> None:

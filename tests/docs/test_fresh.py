@@ -22,6 +22,7 @@ _FURTHER = (
     "c-by-hand",
     "c-library",
     "custom-operators",
+    "cycles",
     "emulator",
     "field-updates",
     "gate",

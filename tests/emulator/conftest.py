@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kibi.emulator import Core
+from kibi.targets import Memory, Target
 from kibi.targets import target as target_named
 from kibi.toolchain import build_image
 from tests.toolchain.tools import check_cross
@@ -19,7 +20,7 @@ def program(tmp_path: Path) -> Program:
 
     def build(
         text: str,
-        target: str = "cortex-m4",
+        target: str | Target = "cortex-m4",
         *,
         entries: Sequence[str] = ("f",),
         compiler: str = "zig",
@@ -27,13 +28,23 @@ def program(tmp_path: Path) -> Program:
         stack_bytes: int = 64 * 1024,
         fill: int = 0xA5,
         audit: bool = False,
+        memory: Memory | None = None,
+        code_in_ram: bool = False,
     ) -> Core:
         if compiler == "gcc":
             check_cross()
         source = tmp_path / "program.c"
         source.write_text("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n" + text, encoding="utf-8")
-        processor = target_named(target)
+        processor = target_named(target) if isinstance(target, str) else target
         image = build_image([source], processor, entries=entries, compiler=compiler, level=level)
-        return Core(image, processor, stack_bytes=stack_bytes, fill=fill, audit=audit)
+        return Core(
+            image,
+            processor,
+            stack_bytes=stack_bytes,
+            fill=fill,
+            audit=audit,
+            memory=memory,
+            code_in_ram=code_in_ram,
+        )
 
     return build

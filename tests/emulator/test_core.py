@@ -1,6 +1,7 @@
 """Calls, counts, operators, the stack."""
 
 import os
+import random
 import signal
 import threading
 
@@ -33,6 +34,63 @@ def test_instructions_of_known_code_equal_count_by_hand(program: Program, name: 
     call = program(_COUNTED, name).call("f", turns)
     assert call.instructions == 3 * turns + 14
     assert call.by_operator == {"": call.instructions}
+
+
+_CONDITIONS = ("eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
+_OPPOSITE = {
+    a: b
+    for first, second in zip(_CONDITIONS[::2], _CONDITIONS[1::2], strict=True)
+    for a, b in ((first, second), (second, first))
+}
+
+
+def _it_block(draw: random.Random) -> list[str]:
+    """An IT instruction and the one to four instructions under it, none of which changes the flags."""
+    condition, others = draw.choice(_CONDITIONS), draw.choices("te", k=draw.randrange(4))
+    governed = [condition, *(condition if each == "t" else _OPPOSITE[condition] for each in others)]
+    forms = (
+        "mov{} r1, r2",
+        "add{} r1, r1, #1",
+        "ldr{} r3, [r0]",
+        "strb{} r3, [r0, #5]",
+        "mul{} r3, r1, r2",
+        "mov{}.w r9, r1",
+    )
+    return [f"it{''.join(others)} {condition}", *(draw.choice(forms).format(each) for each in governed)]
+
+
+@pytest.mark.parametrize("name", ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"])
+def test_skipped_instructions_count_one_each(program: Program, name: str) -> None:
+    """Code without branches takes as many instructions as it has, whichever of them its flags skip."""
+    draw = random.Random(5)
+    blocks = [line for _ in range(60) for line in (*_it_block(draw), *["nop"] * draw.randrange(2))]
+    lines = ["push {r9}", "mov r2, r1", "msr apsr_nzcvq, r1", *blocks, "pop {r9}", "bx lr"]
+    text = "\\n ".join(lines)
+    core = program(f'__attribute__((naked)) void f(void) {{ __asm__ volatile("{text}"); }}', name)
+    block = core.allocate("block", 8)
+    assert {core.call("f", block, flags << 28).instructions for flags in range(16)} == {len(lines)}
+
+
+# Two instructions for a negative argument, one for others; a return, unless the result is zero.
+_SKIPPED = r"""
+__attribute__((naked, noinline)) void g(void)
+{
+    __asm__ volatile("cmp r0, #0\n itte lt\n neglt r0, r0\n addlt r0, r0, #1\n addge r0, r0, #2\n"
+                     "it ne\n bxne lr\n nop\n bx lr");
+}
+__attribute__((naked)) void f(void) { __asm__ volatile("push {r4, lr}\n bl g\n pop {r4, pc}"); }
+"""
+
+
+@pytest.mark.parametrize(("argument", "inside", "cycles"), [(1, 7, 7), (-1, 7, 7), (0, 9, 9)])
+def test_skipped_instructions_belong_to_their_operator(
+    program: Program, argument: int, inside: int, cycles: int
+) -> None:
+    """Skipped instructions count for the operator that has them, with one cycle each, also where a return is skipped."""
+    call = program(_SKIPPED).call("f", argument, operators={"g": "G"})
+    assert call.by_operator == {"": 3, "G": inside}
+    assert sum(call.cycles_by_operator.values()) == call.cycles_estimate
+    assert call.cycles_by_operator["G"] == cycles
 
 
 @pytest.mark.parametrize("name", _EMULATED)
@@ -177,5 +235,8 @@ def test_blocks_are_apart_aligned_and_filled(program: Program) -> None:
     assert core.read(first + 1, 3) == b"bcd"
     with pytest.raises(EmulationError, match="reaching 1 byte past the end of first"):
         core.write(first, b"abcdef")
+    for alignment in (1, 2, 4, 8):
+        exact = core.allocate("exact", 3, alignment=alignment, is_exact=True)
+        assert exact % (2 * alignment) == alignment
     with pytest.raises(EmulationError, match="no room for 'huge'"):
         core.allocate("huge", 1 << 30)

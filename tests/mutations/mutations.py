@@ -3,6 +3,7 @@
 from tests.mutations.codegen import CODEGEN
 from tests.mutations.decisions import DECISIONS
 from tests.mutations.eager import EAGER
+from tests.mutations.emulator import EMULATOR
 from tests.mutations.evaluation import EVALUATION
 from tests.mutations.frontends import FRONTENDS
 from tests.mutations.gate import GATE
@@ -18,6 +19,6 @@ from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
     *KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
-    *QUANTIZATION, *GATE, *PACKAGES, *PAGES,
+    *QUANTIZATION, *GATE, *PACKAGES, *PAGES, *EMULATOR,
 )  # fmt: skip
 """In the order in which they are tried."""

@@ -33,6 +33,7 @@ _AREAS = frozenset(
         "arrays",
         "sweeps",
         "gate",
+        "emulator",
     }
 )
 _LEAST = 48

@@ -1,12 +1,14 @@
 """Measurements over several inputs: models that choose what runs, and all others."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kibi
-from kibi.errors import InputError
+from kibi.demo import model_path
+from kibi.errors import InputError, ModelError, PlanError
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph
 from kibi.ops import operators
@@ -14,7 +16,9 @@ from kibi.reports.branches import usual_runs
 from kibi.reports.measurement import Measurement, measure
 from tests.engines.networks import residual_network
 from tests.support import hostile
+from tests.support.amount import sample
 from tests.support.branching_models import branches
+from tests.support.zoo import catalog, check_zoo, requires_zoo
 
 
 def _measured(graph: Graph, folder: Path, runs: int | None = None) -> Measurement:
@@ -77,6 +81,59 @@ def test_measure_and_verify_of_no_input_are_refused(wish: dict[str, Any], tmp_pa
     for work in (lambda: measure(library, **wish), lambda: kibi.verify(graph, target="host", **wish)):
         with pytest.raises(InputError, match="Give a whole number"):
             work()
+
+
+_AHEAD: Mapping[str, Any] = {"weights": "read:flash,ahead", "bandwidth": 1_000_000, "ram": 8_000}
+
+
+def _assert_parts_add_up(found: Measurement) -> None:
+    """Compares the sums over operators and what is outside of them with the totals."""
+    assert found.calls_instructions > 0
+    assert found.calls_instructions + sum(cost.instructions for cost in found.ops) == found.instructions
+    if found.cycles_estimate is not None:
+        assert found.calls_cycles_estimate is not None
+        cycles = [cost.cycles_estimate or 0 for cost in found.ops]
+        assert found.calls_cycles_estimate + sum(cycles) == found.cycles_estimate
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "extras"),
+    [
+        ("cortex-m4", {}, {}),
+        ("cortex-m0plus", {"input": "streamed"}, {"slices": True}),
+        ("cortex-m4", _AHEAD, {"slices": True}),  # several nodes of one operator, and several that share a function
+    ],
+    ids=["plain", "streamed", "ahead"],
+)
+def test_operators_and_calls_add_up_to_the_totals(
+    target: str, options: Mapping[str, Any], extras: Mapping[str, Any], tmp_path: Path
+) -> None:
+    """Nothing is counted twice or left out, in instructions and in cycles."""
+    graph = kibi.simplify(kibi.load(model_path()))
+    plan = kibi.plan(graph, target, **options)
+    found = measure(kibi.compile(graph, plan, tmp_path, target=target, **extras), oracle=False)
+    _assert_parts_add_up(found)
+
+
+def test_operators_of_branches_and_kernels_of_plan_files_add_up_to_the_totals(tmp_path: Path) -> None:
+    """What runs inside of an operator counts for it; in a plan file, costs are those of kernels."""
+    graph = parse_tflite(branches(pools_first=True), "branches.tflite")
+    _assert_parts_add_up(_measured(graph, tmp_path))
+    small = residual_network()
+    _assert_parts_add_up(kibi.measure_plan(small, kibi.plan(small)))
+
+
+@requires_zoo
+@pytest.mark.parametrize("name", sample(((name,) for name in catalog()), usual=()))
+def test_operators_of_every_model_add_up_to_the_totals(name: str, tmp_path: Path) -> None:
+    """The whole zoo; a model that is refused has no figures."""
+    check_zoo()
+    try:
+        graph = kibi.simplify(kibi.load(catalog()[name].path))
+        library = kibi.compile(graph, None, tmp_path, target="cortex-m4")
+    except (ModelError, InputError, PlanError) as error:
+        pytest.skip(f"not compiled: {error}")
+    _assert_parts_add_up(measure(library, oracle=False))
 
 
 def test_operators_whose_inputs_choose_what_runs_say_so() -> None:

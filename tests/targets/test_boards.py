@@ -42,6 +42,8 @@ def test_table_has_every_field_of_every_board() -> None:
         assert each.flash_wait_states is None or each.flash_wait_states <= 7
         assert each.run_current is None or 10 <= each.run_current.microamperes_per_mhz <= 500
         assert each.run_current is None or 1.7 <= each.run_current.volts <= 3.6
+        if each.memory is not None and each.flash_wait_states is not None:
+            assert each.memory.wait_states(each.clock_hz) == each.flash_wait_states
     assert len({each.run_current.source for each in kibi.boards() if each.run_current is not None}) >= 7
 
 
@@ -87,6 +89,7 @@ def test_file_of_a_user_describes_a_board(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
+        ("flash_bytes", 'memory = "stm32l5"\nflash_bytes', "memory is 'stm32l5'. Give one of stm32l4, "),
         ("clock_hz", "clock_hertz", "no key 'clock_hertz'. Did you mean 'clock_hz'"),
         ('name = "mine"', "", "name is missing"),
         ('name = "mine"', 'name = "my_board"', "name is 'my_board'. Give lower-case letters"),

@@ -54,8 +54,8 @@ _REGIONS = (
 )
 """Names that mean something in C: they are parts of names there."""
 _MEASURED = Measurement(
-    *("m", "t"), *(1,) * 10, cycles_estimate=None, bit_exact=True, oracle=None, ops=(), seeds=(0,), varies_with_inputs=False,
-    instructions_min=1, stack_bytes_min=1, not_executed=(),
+    *("m", "t"), *(1,) * 10, cycles_estimate=None, calls_instructions=0, calls_cycles_estimate=None, bit_exact=True,
+    oracle=None, ops=(), seeds=(0,), varies_with_inputs=False, instructions_min=1, stack_bytes_min=1, not_executed=(),
 )  # fmt: skip
 _STARTS = range(0, len(NAMES), 13)
 _PLAIN = ("plain",)

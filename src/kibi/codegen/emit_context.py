@@ -25,6 +25,8 @@ from kibi.text.reserved import SPACE
 
 LEASE_BYTES = 4
 """Bytes of the word that says whose the bytes of an arena are."""
+LEAST_ALIGNMENT = 4
+"""The least alignment in bytes that a header asks of an arena or a region: a word, as a lease needs it and copies like it."""
 _STATE_ALIGNMENT = 8
 """The alignment in bytes of each variable in the model's struct, which suits every element type."""
 PLAN_TABLE_PREFIX = "plan_"

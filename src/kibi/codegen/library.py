@@ -56,6 +56,7 @@ class CompiledModel:
         extras: its optional parts.
         arena_bytes: bytes of its arena, or of its regions together: those of the plan, after what a lease takes in each.
         lead_bytes: of these, what a lease takes in the arena, or in each region.
+        region_alignments: what the header asks of the start of the arena, or of each region, in bytes.
         sequence_bytes: bytes in the struct of the number of the newest checkpoint.
         weights: its weights as they are in slow memory; none where they are constants.
     """
@@ -72,6 +73,7 @@ class CompiledModel:
     extras: Extras = NO_EXTRAS
     arena_bytes: int = 0
     lead_bytes: int = 0
+    region_alignments: tuple[int, ...] = (1,)
     sequence_bytes: int = 0
     weights: bytes = field(default=b"", repr=False)
 
@@ -395,6 +397,7 @@ def _compiled(b: EmitContext) -> CompiledModel:
         extras=b.extras,
         arena_bytes=sum(b.lead_bytes + size for size in memory_c.region_sizes(b)),
         lead_bytes=b.lead_bytes,
+        region_alignments=tuple(memory_c.alignment(b, name) for name in memory_c.region_names(b)),
         weights=b.stored_weights.content,
     )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kibi.codegen.emit_context import LEASE_BYTES, EmitContext
+from kibi.codegen.emit_context import LEAST_ALIGNMENT, EmitContext
 from kibi.codegen.events_c import refuse
 from kibi.codegen.schedule import Takes
 from kibi.ir import Tensor
@@ -161,9 +161,11 @@ def arena_bytes(b: EmitContext) -> int:
 
 
 def alignment(b: EmitContext, region: str) -> int:
-    """The alignment that a region's start must have: that of its most aligned buffer, or of the word of a lease."""
-    least = LEASE_BYTES if b.extras.lease else 1
-    return max((least, *(buffer.alignment for buffer in b.plan.buffers if buffer.region == region)))
+    """The alignment that a region's start must have: that of its most aligned buffer, and at least a word.
+
+    A lease needs a word. Else no model does, but copies are faster with it, and figures are measured with what is asked for.
+    """
+    return max((LEAST_ALIGNMENT, *(buffer.alignment for buffer in b.plan.buffers if buffer.region == region)))
 
 
 def macros(b: EmitContext) -> CCode:

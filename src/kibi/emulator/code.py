@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from unicorn import arm_const
 
-from kibi.emulator.cycles import cycles_after_jump, cycles_behind
+from kibi.emulator.costs import Cost
+from kibi.emulator.cycles import costs
 from kibi.emulator.hook import INSTRUCTION, Flag
 from kibi.emulator.thumb import ALWAYS, LR, PC, SP, Form, Instruction, Located, decode_span
 from kibi.targets import Target, Timing
@@ -18,7 +19,7 @@ _REGISTERS = tuple(
     )
     for number in range(16)
 )
-_Row = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
+_Row = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int]
 
 
 def code_table(image: Image, target: Target) -> tuple[int, NDArray[np.void]]:
@@ -47,15 +48,15 @@ def _table(
     for start, code in spans:
         located = decode_span(start, code)
         places = [(each.address - first) // 2 for each in located]
+        taken = [Cost(0, 0)] * len(located) if timing is None else costs(timing, located)
         table[places] = [
-            _row(before, current, timing, unaligned_words=unaligned_words)
-            for before, current in zip([None, *located], located, strict=False)
+            _row(current, cost, unaligned_words=unaligned_words) for current, cost in zip(located, taken, strict=True)
         ]
     table.flags.writeable = False
     return table
 
 
-def _row(before: Located | None, current: Located, timing: Timing | None, *, unaligned_words: bool) -> _Row:
+def _row(current: Located, cost: Cost, *, unaligned_words: bool) -> _Row:
     instruction = current.instruction
     base, offset = instruction.base, instruction.offset
     if base == PC and instruction.size:
@@ -68,14 +69,8 @@ def _row(before: Located | None, current: Located, timing: Timing | None, *, una
     flags = _flags(instruction, current.condition)
     return (
         int(flags), _register(base), _register(instruction.index), instruction.shift, _signed(offset), instruction.size,
-        0, align, instruction.width, *_costs(before, current, timing), 0,
+        0, align, instruction.width, cost.following, cost.jumped, 0, cost.odd, cost.even,
     )  # fmt: skip
-
-
-def _costs(before: Located | None, current: Located, timing: Timing | None) -> tuple[int, int]:
-    if timing is None:
-        return 0, 0
-    return cycles_behind(timing, before, current), cycles_after_jump(timing, current)
 
 
 def _flags(instruction: Instruction, condition: int) -> Flag:

@@ -1,7 +1,8 @@
 """The emulated core: an image in flash, blocks in RAM, functions called, everything counted and guarded.
 
-Instruction counts are exact: one per instruction that the core executes; one that is skipped, because an IT's condition
-fails, is none. The guard is exact to the byte: an access is checked before it happens.
+Instruction counts are exact: one for each instruction that the core fetches and passes. One that is skipped, because an
+IT's condition fails, counts as one and takes one cycle, as it does on silicon and in the counts of QEMU's plugins. The
+guard is exact to the byte: an access is checked before it happens.
 """
 
 import ctypes
@@ -17,8 +18,9 @@ from unicorn import arm_const, unicorn_const
 from kibi.emulator.code import code_table
 from kibi.emulator.engine import Engine
 from kibi.emulator.hook import RANGE, Flag, State, Verdict, hook_library
+from kibi.emulator.waits import Spent, Stalls, Waits
 from kibi.errors import EmulationError
-from kibi.targets import Target
+from kibi.targets import Memory, Target
 from kibi.toolchain import FLASH_ADDRESS, RAM_ADDRESS, Image
 
 _PAGE_BYTES = 4096
@@ -51,11 +53,13 @@ class Call:
 
     Attributes:
         value: the function's result, register r0, 0 to 2^32 - 1.
-        instructions: instructions executed, from the function's first to its return.
+        instructions: instructions from the function's first to its return, with those that an IT's condition skips.
         by_operator: those instructions by operator label; the label "" is what ran outside all operators. Their sum is
             `instructions`.
         stack_bytes: the most that the stack held, without arguments passed on it.
-        cycles_estimate: cycles by Arm's published tables, see `kibi.emulator.cycles`; None where no table exists.
+        cycles_estimate: cycles by Arm's published tables, see `kibi.emulator.cycles`, and those that the core waits for its
+            memory; None where no table exists.
+        spent: these cycles by operator label; None where no table exists.
     """
 
     value: int
@@ -63,17 +67,32 @@ class Call:
     by_operator: Mapping[str, int]
     stack_bytes: int
     cycles_estimate: int | None
+    spent: Mapping[str, Spent] | None
+
+    @property
+    def cycles_by_operator(self) -> Mapping[str, int]:
+        """The cycles by operator label, whose sum they are; empty where no table exists."""
+        return {label: each.cycles for label, each in (self.spent or {}).items()}
+
+    @property
+    def stalls(self) -> Stalls | None:
+        """The cycles that the core waits for its memory; None where no timing table exists."""
+        return None if self.spent is None else sum((each.stalls for each in self.spent.values()), Stalls())
 
     def then(self, other: "Call") -> "Call":
         """This call and the next one as one call: counts are added, and the deeper stack counts."""
-        labels = {**self.by_operator, **other.by_operator}
         estimates = (self.cycles_estimate, other.cycles_estimate)
+        spent = None
+        if self.spent is not None and other.spent is not None:
+            labels = {**self.spent, **other.spent}
+            spent = {each: self.spent.get(each, Spent()) + other.spent.get(each, Spent()) for each in labels}
         return Call(
             value=other.value,
             instructions=self.instructions + other.instructions,
-            by_operator={each: self.by_operator.get(each, 0) + other.by_operator.get(each, 0) for each in labels},
+            by_operator=_added(self.by_operator, other.by_operator),
             stack_bytes=max(self.stack_bytes, other.stack_bytes),
             cycles_estimate=None if None in estimates else sum(each or 0 for each in estimates),
+            spent=spent,
         )
 
     @property
@@ -104,7 +123,15 @@ class Core:
     """
 
     def __init__(
-        self, image: Image, target: Target, *, stack_bytes: int = 64 * 1024, fill: int = 0xA5, audit: bool = False
+        self,
+        image: Image,
+        target: Target,
+        *,
+        stack_bytes: int = 64 * 1024,
+        fill: int = 0xA5,
+        audit: bool = False,
+        memory: Memory | None = None,
+        code_in_ram: bool = False,
     ) -> None:
         """Loads the image.
 
@@ -114,6 +141,9 @@ class Core:
             stack_bytes: the stack's size; more is an error when it is touched.
             fill: the byte that the stack and fresh blocks are filled with.
             audit: also check, ten times slower, that no access escapes the guard. For tests.
+            memory: how the core reads its flash, at the clock of the target; None for no wait states. Cores without a timing
+                table have no cycles, and wait for nothing.
+            code_in_ram: True if code and its literals are in a RAM without wait states, and only constants are in flash.
 
         Raises:
             EmulationError: the target's core is not emulated, or the image does not fit.
@@ -130,6 +160,7 @@ class Core:
         self._labelled = self._labelled_code({})
         self._stack = self._add_block("stack", stack_bytes, 8, writable=True)
         self._engine.write(self._stack.address, bytes([fill]) * self._stack.size_bytes)
+        self._waits = self._made_waits(memory, code_in_ram=code_in_ram)
         self._state = State()
         self._install_hooks(audit=audit)
 
@@ -139,14 +170,16 @@ class Core:
         return tuple(self._blocks)
 
     def allocate(
-        self, name: str, size_bytes: int, *, alignment: int = 16, writable: bool = True, fill: int | None = None
-    ) -> int:
+        self, name: str, size_bytes: int, *, alignment: int = 16, is_exact: bool = False, writable: bool = True,
+        fill: int | None = None,
+    ) -> int:  # fmt: skip
         """Reserves a block of RAM, apart from all others; an access next to it is an error that names it.
 
         Args:
             name: for error texts.
             size_bytes: its size.
             alignment: its address is a multiple of it; a power of two.
+            is_exact: True for an address that is no multiple of twice the alignment.
             writable: True if the program may write it.
             fill: the byte that it is filled with; by default the core's.
 
@@ -156,7 +189,7 @@ class Core:
         Raises:
             EmulationError: there is no room left.
         """
-        block = self._add_block(name, size_bytes, alignment, writable=writable)
+        block = self._add_block(name, size_bytes, alignment, writable=writable, is_exact=is_exact)
         self._engine.write(block.address, bytes([self._fill if fill is None else fill]) * size_bytes)
         return block.address
 
@@ -210,16 +243,28 @@ class Core:
         stack = self._set_registers(arguments)
         entry = self._image.symbols[function].address
         state = self._reset_state(code, counts, entry, stack, instruction_limit)
+        self._waits.begin(len(labels))
         error = self._run(entry)
         counts[state.label] += np.uint64(state.instructions - state.label_start)
         self._raise_if_stopped(error, labels[state.label], instruction_limit)
+        spent = self._waits.end(state.label, state.cycles + _RETURN_REFILL_CYCLES)
+        is_timed = self._target.timing is not None
         return Call(
             value=self._engine.register(arm_const.UC_ARM_REG_R0),
             instructions=state.instructions,
-            by_operator=MappingProxyType({label: int(count) for label, count in zip(labels, counts, strict=True)}),
+            by_operator=_by_label(labels, counts),
             stack_bytes=stack - state.lowest_stack,
-            cycles_estimate=None if self._target.timing is None else state.cycles + _RETURN_REFILL_CYCLES,
+            cycles_estimate=sum(each.cycles for each in spent) if is_timed else None,
+            spent=MappingProxyType(dict(zip(labels, spent, strict=True))) if is_timed else None,
         )
+
+    def _made_waits(self, memory: Memory | None, *, code_in_ram: bool) -> Waits:
+        segments = [each for each in self._image.segments if each.address < RAM_ADDRESS]
+        if memory is None or self._target.timing is None or not segments:
+            return Waits()
+        end = max(each.address + each.size_bytes for each in segments)
+        code_end = max((each.address + each.size_bytes for each in segments if each.executable), default=FLASH_ADDRESS)
+        return Waits(memory, self._target.clock_hz, min(code_end, end) if code_in_ram else FLASH_ADDRESS, end)
 
     def _load(self) -> None:
         flash_end = FLASH_ADDRESS
@@ -238,16 +283,24 @@ class Core:
 
     def _install_hooks(self, *, audit: bool) -> None:
         hook, state = hook_library(), ctypes.byref(self._state)
-        self._engine.add_hook(unicorn_const.UC_HOOK_CODE, hook.kibi_on_instruction, state)
+        on_instruction = hook.kibi_on_waiting_instruction if self._waits.is_active else hook.kibi_on_instruction
+        self._engine.add_hook(unicorn_const.UC_HOOK_CODE, on_instruction, state)
         if audit:
             accesses = unicorn_const.UC_HOOK_MEM_READ | unicorn_const.UC_HOOK_MEM_WRITE
             self._engine.add_hook(accesses, hook.kibi_on_access, state)
         self._state.read_register = self._engine.address_of("uc_reg_read")
         self._state.stop = self._engine.address_of("uc_emu_stop")
+        self._state.waits = self._waits.address
 
-    def _add_block(self, name: str, size_bytes: int, alignment: int, *, writable: bool) -> Block:
+    def _add_block(
+        self, name: str, size_bytes: int, alignment: int, *, writable: bool, is_exact: bool = False
+    ) -> Block:
         used = max((block.end for block in self._blocks if block.address >= RAM_ADDRESS), default=RAM_ADDRESS)
-        address = _round_up(used + _GAP_BYTES, alignment)
+        address = (
+            _round_up(used + _GAP_BYTES, 2 * alignment) + alignment
+            if is_exact
+            else _round_up(used + _GAP_BYTES, alignment)
+        )
         if address + size_bytes + _GAP_BYTES > RAM_ADDRESS + _RAM_BYTES or len(self._blocks) >= _MAX_BLOCKS:
             raise EmulationError(
                 f"no room for {name!r}: {size_bytes} bytes in {_RAM_BYTES} of RAM, block {len(self._blocks) + 1} "
@@ -296,11 +349,12 @@ class Core:
         entry: int, stack: int, limit: int,
     ) -> State:  # fmt: skip
         state = self._state
-        state.instructions = state.cycles = state.label_start = state.label = state.pending = 0
+        state.instructions = state.cycles = state.waited = state.label_start = state.label = state.pending = 0
         state.verdict = int(Verdict.RUNNING)
         state.return_address = state.return_stack = 0
         state.limit, state.next, state.lowest_stack = limit, entry, stack
-        state.by_label, state.code, state.ranges = counts.ctypes.data, code.ctypes.data, self._ranges.ctypes.data
+        state.by_label = counts.ctypes.data
+        state.code, state.ranges = code.ctypes.data, self._ranges.ctypes.data
         state.code_first, state.code_count, state.range_count = self._code_first, len(code), len(self._ranges)
         return state
 
@@ -373,6 +427,15 @@ class Core:
         if past is not None and (ahead is None or past < ahead):
             return f"{_count(past + 1)} past the end of {blocks[before].name}"
         return f"{_count(ahead or 0)} before the start of {blocks[before + 1].name}"
+
+
+def _by_label(labels: tuple[str, ...], counts: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Mapping[str, int]:
+    return MappingProxyType({label: int(count) for label, count in zip(labels, counts, strict=True)})
+
+
+def _added(first: Mapping[str, int], second: Mapping[str, int]) -> Mapping[str, int]:
+    """The sums by label."""
+    return MappingProxyType({each: first.get(each, 0) + second.get(each, 0) for each in {**first, **second}})
 
 
 def _count(size_bytes: int) -> str:

@@ -3,7 +3,9 @@
 
    Unicorn can call a hook for each memory access too, but that takes 60 nanoseconds per access. So a table made ahead of time
    says for each instruction which addresses it will access; reading the registers that it needs takes five. The layout of the
-   structures is mirrored in hook.py. */
+   structures is mirrored in hook.py. What the core waits for its flash is in waits.c. */
+#include "waits.h"
+
 #include <stdint.h>
 
 enum { /* what an instruction does */
@@ -12,7 +14,7 @@ enum { /* what an instruction does */
     ENTERS = 4,       /* the first instruction of an operator's function */
     RETURNS = 8,      /* where the operator being counted returns to */
     MOVES_STACK = 16, /* may lower the stack pointer */
-    CONDITIONAL = 32, /* under an IT instruction; unicorn does not call us where its condition fails */
+    CONDITIONAL = 32, /* under an IT instruction; unicorn does not call us where its condition fails, and we count it later */
     REFUSED = 64,     /* undefined, or nothing that a kernel may use */
     RARE = ENTERS | RETURNS | REFUSED
 };
@@ -32,6 +34,8 @@ typedef struct {
     uint8_t cost_next;   /* cycles when the instruction before it in memory was executed before it */
     uint8_t cost_jumped; /* cycles when a branch led here */
     uint16_t label;      /* of the operator whose function starts here */
+    uint8_t cost_odd;    /* cycles more when the address of its access is odd */
+    uint8_t cost_even;   /* cycles more when it is even, but no multiple of 4 */
 } kibi_instruction;
 
 typedef struct {
@@ -46,12 +50,14 @@ typedef struct {
     uint64_t instructions;
     uint64_t limit; /* set to 0 from outside, it stops the core at the next instruction */
     uint64_t cycles;
-    uint64_t label_start; /* `instructions` when the present label began */
-    uint64_t *by_label;
+    uint64_t label_start;  /* `instructions` when the present label began */
+    uint64_t *by_label;    /* instructions of each label … */
     kibi_instruction *code;
     const kibi_range *ranges;
     int (*read_register)(void *engine, int number, void *value);
     int (*stop)(void *engine);
+    kibi_waits *waits;
+    uint64_t waited; /* cycles of the core that are not in `cycles`, because it waited for the flash */
     uint32_t code_first;
     uint32_t code_count; /* entries of `code`, one per two bytes */
     uint32_t range_count;
@@ -71,7 +77,11 @@ typedef struct {
 } kibi_state;
 
 void kibi_on_instruction(void *engine, uint64_t address, uint32_t size, void *user);
+void kibi_on_waiting_instruction(void *engine, uint64_t address, uint32_t size, void *user);
 void kibi_on_access(void *engine, int type, uint64_t address, int size, int64_t value, void *user);
+
+/* Two functions are made of one text: a core that waits for nothing pays for no question. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 static uint32_t read_register(kibi_state *s, void *engine, int number)
 {
@@ -94,6 +104,7 @@ static void stop(kibi_state *s, void *engine, uint32_t verdict, uint32_t pc, uin
 static void set_label(kibi_state *s, uint32_t label)
 {
     s->by_label[s->label] += s->instructions - s->label_start;
+    kibi_give_to_label(s->waits, s->label, s->cycles);
     s->label_start = s->instructions;
     s->label = label;
 }
@@ -126,8 +137,9 @@ static void leave_if_returned(kibi_state *s, void *engine, uint32_t address, kib
     }
 }
 
-/* What it costs to get to an instruction that does not follow the last one: a refilled pipeline after a branch, or one
-   cycle for each instruction in between that was skipped because its condition failed. */
+/* Handles an instruction that does not follow the last one, and returns its cycles. Either a branch led to it, which costs a
+   refilled pipeline; or the instructions in between were skipped, because their condition failed. A skipped instruction was
+   fetched and decoded: it counts as one instruction, and takes one cycle. */
 static uint32_t cost_of_arrival(kibi_state *s, const kibi_instruction *instruction, uint32_t address)
 {
     uint32_t at = s->next, skipped = 0u;
@@ -139,7 +151,11 @@ static uint32_t cost_of_arrival(kibi_state *s, const kibi_instruction *instructi
         at += between->width;
         skipped++;
     }
-    return at == address ? instruction->cost_next + skipped : instruction->cost_jumped;
+    if (at != address) {
+        return instruction->cost_jumped;
+    }
+    s->instructions += skipped;
+    return instruction->cost_next + skipped;
 }
 
 static int allows(const kibi_range *range, uint32_t address, uint32_t size, uint32_t is_store)
@@ -164,7 +180,7 @@ static int find_range(kibi_state *s, kibi_instruction *instruction, uint32_t add
     return allows(&s->ranges[low], address, instruction->size, is_store);
 }
 
-static void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruction *instruction)
+ALWAYS_INLINE void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruction *instruction, uint32_t has_waits)
 {
     const uint32_t is_store = (instruction->flags & STORES) != 0u;
     uint32_t address = (uint32_t)instruction->offset;
@@ -180,14 +196,20 @@ static void check_access(kibi_state *s, void *engine, uint32_t pc, kibi_instruct
                !find_range(s, instruction, address, is_store)) {
         stop(s, engine, is_store ? BAD_WRITE : BAD_READ, pc, address, instruction->size);
     }
+    if ((address & 3u) != 0u) {
+        s->cycles += (address & 1u) != 0u ? instruction->cost_odd : instruction->cost_even;
+    }
     s->foreseen_address = address;
     s->foreseen_size = instruction->size;
     s->foreseen_store = is_store;
+    if (has_waits != 0u && is_store == 0u) { /* the address of a literal has no register in it */
+        const uint32_t cause = instruction->base == 0u && instruction->index == 0u ? KIBI_LITERAL : KIBI_DATA;
+        s->waited += kibi_wait_load(s->waits, address, instruction->size, cause, s->cycles + s->waited + 1u);
+    }
 }
 
-void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, void *user)
+ALWAYS_INLINE void on_instruction(kibi_state *s, void *engine, uint64_t wide_address, uint32_t size, uint32_t has_waits)
 {
-    kibi_state *s = user;
     const uint32_t address = (uint32_t)wide_address;
     kibi_instruction *instruction = instruction_at(s, address);
     uint32_t cost;
@@ -216,11 +238,24 @@ void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, voi
         }
     }
     s->instructions++;
-    s->cycles += cost;
-    if ((instruction->flags & (LOADS | STORES)) != 0u) {
-        check_access(s, engine, address, instruction);
+    if (has_waits != 0u) {
+        s->waited += kibi_wait_fetch(s->waits, address, size, s->cycles + s->waited);
     }
+    if ((instruction->flags & (LOADS | STORES)) != 0u) {
+        check_access(s, engine, address, instruction, has_waits);
+    }
+    s->cycles += cost;
     s->pending = instruction->flags & MOVES_STACK;
+}
+
+void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, void *user)
+{
+    on_instruction(user, engine, wide_address, size, 0u);
+}
+
+void kibi_on_waiting_instruction(void *engine, uint64_t wide_address, uint32_t size, void *user)
+{
+    on_instruction(user, engine, wide_address, size, 1u);
 }
 
 /* The audit, for tests: unicorn's own report of an access must be within what the table foresaw. A read where a store was

@@ -39,7 +39,8 @@ class Verdict(IntEnum):
 INSTRUCTION = np.dtype([
     ("flags", "u1"), ("base", "u1"), ("index", "u1"), ("shift", "u1"), ("offset", "<i4"), ("size", "u1"),
     ("range", "u1"), ("align", "u1"), ("width", "u1"), ("cost_next", "u1"), ("cost_jumped", "u1"), ("label", "<u2"),
-])  # fmt: skip
+    ("cost_odd", "u1"), ("cost_even", "u1"),
+], align=True)  # fmt: skip
 RANGE = np.dtype([("first", "<u4"), ("end", "<u4"), ("writable", "<u4")])
 
 
@@ -48,7 +49,8 @@ class State(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_uint64) for name in ("instructions", "limit", "cycles", "label_start")),
-        *((name, ctypes.c_void_p) for name in ("by_label", "code", "ranges", "read_register", "stop")),
+        *((name, ctypes.c_void_p) for name in ("by_label", "code", "ranges", "read_register", "stop", "waits")),
+        ("waited", ctypes.c_uint64),
         *(
             (name, ctypes.c_uint32)
             for name in (
@@ -68,4 +70,5 @@ def hook_library() -> ctypes.CDLL:
         ToolchainError: it cannot be compiled.
     """
     with noting_tools():  # what compiles Kibi's own helpers is no part of a report
-        return load_shared([Path(__file__).parent / "hook.c"], compiler=host_compiler())
+        folder = Path(__file__).parent
+        return load_shared([folder / "hook.c", folder / "waits.c"], compiler=host_compiler(), includes=[folder])

@@ -6,7 +6,7 @@ WFI, breakpoints, other coprocessors).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import Any
@@ -22,6 +22,7 @@ class Form(Enum):
     """Classes of instructions that the timing tables tell apart."""
 
     DATA = auto()
+    BITS = auto()
     MULTIPLY = auto()
     MULTIPLY_ACCUMULATE = auto()
     MULTIPLY_LONG = auto()
@@ -44,6 +45,7 @@ class Form(Enum):
     BARRIER = auto()
     STATUS = auto()
     FLOAT = auto()
+    FLOAT_ARITHMETIC = auto()
     FLOAT_MULTIPLY_ACCUMULATE = auto()
     FLOAT_DIVIDE = auto()
     FLOAT_MOVE_PAIR = auto()
@@ -71,6 +73,8 @@ class Instruction:
         align: the alignment that its address needs even on a core that loads words from any address.
         registers: how many registers a multiple load or store moves.
         written: the core registers that it writes, as a set of bits.
+        read: the core registers that it reads.
+        floats_written, floats_read: the single-precision registers that it writes and reads; a double is two of them.
         lowers_stack: True if the stack pointer may be lower afterwards.
         loads_pc: True if it branches by loading the program counter.
         updates_base: True if it writes the address back.
@@ -87,6 +91,9 @@ class Instruction:
     align: int = 1
     registers: int = 0
     written: int = 0
+    read: int = 0
+    floats_written: int = 0
+    floats_read: int = 0
     lowers_stack: bool = False
     loads_pc: bool = False
     updates_base: bool = False
@@ -147,7 +154,9 @@ def decode(first: int, second: int | None) -> Instruction:
     kind = None if found is None else _FORMS.get(found.mnemonic if found.insn_name() == "hint" else found.insn_name())
     if found is None or kind is None or (kind in _OF_FLOATS and not _is_scalar(first, second)):
         return Instruction(width, Form.REFUSED)
-    return _ACCESSES.get(kind, _plain)(found, kind)
+    made = _ACCESSES.get(kind, _plain)(found, kind)
+    read, written = (_floats(found, each) for each in found.regs_access())
+    return replace(made, read=_set(_read(found)), floats_read=read, floats_written=written)
 
 
 def _is_scalar(first: int, second: int | None) -> bool:
@@ -250,6 +259,24 @@ def _written(found: Any) -> set[int]:
     return {number for each in written if (number := _CORE.get(each)) is not None}
 
 
+def _read(found: Any) -> set[int]:
+    """The core registers that an instruction reads."""
+    read, _ = found.regs_access()
+    return {number for each in read if (number := _CORE.get(each)) is not None}
+
+
+def _floats(found: Any, registers: Any) -> int:
+    """The single-precision registers among these, as a set of bits; a double is two of them."""
+    bits = 0
+    for each in registers:
+        name = found.reg_name(each)
+        if name[0] == "s" and name[1:].isdigit():
+            bits |= 1 << int(name[1:])
+        elif name[0] == "d" and name[1:].isdigit():
+            bits |= 3 << 2 * int(name[1:])
+    return bits
+
+
 def _stored(found: Any, base: int) -> set[int]:
     """The core registers that a store writes: the base, and of an exclusive one the register that says whether it was done."""
     is_exclusive = found.insn_name().startswith(("strex", "stlex"))
@@ -287,12 +314,13 @@ _CORE: Mapping[int, int] = {
 }
 _CLASSES: Mapping[Form, str] = {
     Form.DATA: """
-        adc add addw adr and asr bfc bfi bic clz cmn cmp eor lsl lsr mov movs movt movw mvn neg orn orr pkhbt pkhtb
-        rbit rev rev16 revsh ror rrx rsb sbc sbfx sel ssat ssat16 sub subs subw sxtab sxtab16 sxtah sxtb sxtb16 sxth
-        teq tst ubfx usat usat16 uxtab uxtab16 uxtah uxtb uxtb16 uxth tt tta ttat ttt qadd qadd16 qadd8 qasx qdadd
-        qdsub qsax qsub qsub16 qsub8 sadd16 sadd8 sasx shadd16 shadd8 shasx shsax shsub16 shsub8 ssax ssub16 ssub8
-        uadd16 uadd8 uasx uhadd16 uhadd8 uhasx uhsax uhsub16 uhsub8 uqadd16 uqadd8 uqasx uqsax uqsub16 uqsub8 usax
-        usub16 usub8""",
+        adc add addw adr and asr bic cmn cmp eor lsl lsr mov movs movt movw mvn neg orn orr ror rrx rsb sbc sub subs subw
+        teq tst tt tta ttat ttt""",
+    Form.BITS: """
+        bfc bfi clz pkhbt pkhtb rbit rev rev16 revsh sbfx sel ssat ssat16 sxtab sxtab16 sxtah sxtb sxtb16 sxth ubfx usat
+        usat16 uxtab uxtab16 uxtah uxtb uxtb16 uxth qadd qadd16 qadd8 qasx qdadd qdsub qsax qsub qsub16 qsub8 sadd16 sadd8
+        sasx shadd16 shadd8 shasx shsax shsub16 shsub8 ssax ssub16 ssub8 uadd16 uadd8 uasx uhadd16 uhadd8 uhasx uhsax
+        uhsub16 uhsub8 uqadd16 uqadd8 uqasx uqsax uqsub16 uqsub8 usax usub16 usub8""",
     Form.MULTIPLY: "mul",
     Form.MULTIPLY_ACCUMULATE: "mla mls",
     Form.MULTIPLY_LONG: "smull umull",
@@ -316,9 +344,10 @@ _CLASSES: Mapping[Form, str] = {
     Form.HINT: "nop yield sev pld pldw pli",
     Form.BARRIER: "dmb dsb isb clrex",
     Form.STATUS: "mrs msr cps",
-    Form.FLOAT: """
-        vabs vadd vcmp vcmpe vcvt vcvta vcvtb vcvtm vcvtn vcvtp vcvtr vcvtt vmaxnm vminnm vmov vmrs vmsr vmul vneg
-        vnmul vrinta vrintm vrintn vrintp vrintr vrintx vrintz vseleq vselge vselgt vselvs vsub fconsts fconstd fmstat""",
+    Form.FLOAT: "vabs vcmp vcmpe vmaxnm vminnm vmov vmrs vmsr vneg vseleq vselge vselgt vselvs fconsts fconstd fmstat",
+    Form.FLOAT_ARITHMETIC: """
+        vadd vcvt vcvta vcvtb vcvtm vcvtn vcvtp vcvtr vcvtt vmul vnmul vrinta vrintm vrintn vrintp vrintr vrintx vrintz
+        vsub""",
     Form.FLOAT_MULTIPLY_ACCUMULATE: "vmla vmls vnmla vnmls vfma vfms vfnma vfnms",
     Form.FLOAT_DIVIDE: "vdiv vsqrt",
     Form.FLOAT_LOAD: "vldr",

@@ -72,7 +72,7 @@ class CoreDeviceEngine:
         self._port = self._core.allocate("port", _PORT_BYTES, alignment=4)
         data = self._core.allocate("plan file", len(file.data), alignment=file.header["alignment"], writable=False)
         self._core.write(data, file.data)
-        arena = self._core.allocate("arena", file.arena_bytes, alignment=max(4, file.header["arena_alignment"]))
+        arena = self._core.allocate("arena", file.arena_bytes, alignment=file.header["arena_alignment"], is_exact=True)
         kernels_address = self.image.symbols["kibi_core_kernels"].address
         self._call("open_trusted", data, len(file.data), kernels_address, arena, file.arena_bytes)
         if file.state_bytes:

@@ -7,12 +7,13 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
-from kibi.emulator import Call, Core
+from kibi.emulator import Call, Core, Spent
 from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, PAUSED, STATUS, entry_points, written_sources
 from kibi.engines.storage import storage_sources
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.runtime import check_inputs
+from kibi.targets import Memory
 from kibi.toolchain import Image, build_image
 
 
@@ -20,7 +21,8 @@ class DeviceEngine:
     """A model's C code, linked for a target and run on its emulated core.
 
     Only the arena, the state, external buffers and the stack can be written; anything else stops the run with the function
-    named. Where inputs stream, their rows are pushed one by one.
+    named. Arena, external buffers and rows are aligned as the header asks and not to more, so that code that relies on more
+    fails, and figures hold for every caller. Where inputs stream, their rows are pushed one by one.
 
     Args:
         library: written to disk, for a target that is emulated.
@@ -30,6 +32,8 @@ class DeviceEngine:
         sources: further C files, which include headers of the library.
         entries: functions of these to keep.
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
+        memory: how the core reads its flash; None for no wait states.
+        code_in_ram: True if code is in RAM, and only constants are in flash.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
@@ -46,6 +50,8 @@ class DeviceEngine:
         sources: Sequence[Path] = (),
         entries: Sequence[str] = (),
         storage: Sequence[Path] | None = None,
+        memory: Memory | None = None,
+        code_in_ram: bool = False,
     ) -> None:
         self._model = library.models[index]
         own, folder = written_sources(library)
@@ -58,19 +64,20 @@ class DeviceEngine:
                 level=level,
                 includes=[folder],
             )
-        self._core = Core(self.image, library.target)
+        self._core = Core(self.image, library.target, memory=memory, code_in_ram=code_in_ram)
         self._operators = self._function_labels()
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)
-        self._memory = self._allocated(library.target.arena_alignment_bytes)
+        self._memory = self._allocated()
         self._lists = self._listed()
         kinds = [self._model.graph.tensors[tensor].type for tensor in self._model.external]
         self._external = {
-            tensor: self._core.allocate(f"external {number}", kind.size_bytes, alignment=kind.dtype.size_bytes)
+            tensor: self._core.allocate(
+                f"external {number}", kind.size_bytes, alignment=kind.dtype.size_bytes, is_exact=True
+            )
             for number, (tensor, kind) in enumerate(zip(self._model.external, kinds, strict=True))
         }
         self.initialize()
-        longest = max(self._model.graph.tensors[index].type.row_bytes for index in self._model.graph.inputs)
-        self._row = self._core.allocate("row", longest, alignment=8, writable=False) if self._model.arrivals else 0
+        self._row = self._allocated_row() if self._model.arrivals else 0
         self.last: Call | None = None
         self.slices: tuple[Call, ...] = ()
 
@@ -141,8 +148,23 @@ class DeviceEngine:
         return self._core.call(f"{self._model.graph.name}_{function}", self._state, *arguments).signed_value
 
     def instructions_of(self, node: int) -> int:
-        """Instructions that a node's steps took in the last run, with all that they called."""
-        return 0 if self.last is None else self.last.by_operator.get(self._label(node), 0)
+        """Instructions that a node's steps took in the last run, with all that they called.
+
+        A function that several nodes share counts for the first of them, so that the nodes add up to what ran in them.
+        """
+        return 0 if self.last is None or self._is_shared(node) else self.last.by_operator.get(self._label(node), 0)
+
+    def _is_shared(self, node: int) -> bool:
+        """True if a node before it has the same function."""
+        functions = self._model.functions
+        return functions.index(functions[node]) < node
+
+    def spent_on(self, node: int) -> Spent | None:
+        """Cycles of the same; None where the core has no timing table."""
+        spent = None if self.last is None else self.last.spent
+        if spent is None or self._is_shared(node):
+            return None if spent is None else Spent()
+        return spent.get(self._label(node), Spent())
 
     def _in_slices(self, steps: int | None, instruction_limit: int) -> list[Call]:
         """Runs what can be run, in slices; nothing without a number of steps."""
@@ -174,15 +196,18 @@ class DeviceEngine:
             kind = self._model.graph.tensors[tensor].type
             self._call("set_external_buffer", self._state, number, block, kind.size_bytes)
 
-    def _allocated(self, arena_alignment: int) -> tuple[int, ...]:
-        """Blocks for the regions, aligned exactly as the library asks: code that relies on more alignment fails."""
-        buffers = self._model.plan.buffers
-        alignment = max(
-            (arena_alignment, 4 if self._model.extras.lease else 1, *(buffer.alignment for buffer in buffers))
-        )
+    def _allocated(self) -> tuple[int, ...]:
+        """Blocks for the regions, aligned exactly as the header asks."""
         names = [use.name for use in self._model.regions] or ["arena"]
-        named = zip(names, self._model.region_bytes, strict=True)
-        return tuple(self._core.allocate(name, size, alignment=alignment) for name, size in named)
+        named = zip(names, self._model.region_bytes, self._model.region_alignments, strict=True)
+        return tuple(self._core.allocate(name, size, alignment=each, is_exact=True) for name, size, each in named)
+
+    def _allocated_row(self) -> int:
+        """A block for the rows that are pushed, aligned exactly as their elements."""
+        graph = self._model.graph
+        kinds = [graph.tensors[index].type for index in graph.inputs]
+        longest, alignment = max(kind.row_bytes for kind in kinds), max(kind.dtype.size_bytes for kind in kinds)
+        return self._core.allocate("row", longest, alignment=alignment, writable=False, is_exact=True)
 
     def _listed(self) -> tuple[int, ...]:
         """Addresses of the lists of regions and of their sizes; none where there is one arena."""
@@ -218,5 +243,6 @@ class DeviceEngine:
 
     def _function_labels(self) -> dict[str, str]:
         """Symbol to label; a compiler may have cloned a function under a name with a suffix."""
-        labels = {function: self._label(node) for node, function in enumerate(self._model.functions)}
+        nodes = range(len(self._model.functions))
+        labels = {self._model.functions[node]: self._label(node) for node in nodes if not self._is_shared(node)}
         return {symbol: labels[base] for symbol in self.image.symbols if (base := symbol.partition(".")[0]) in labels}

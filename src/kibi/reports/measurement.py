@@ -1,5 +1,6 @@
 """Measures the costs of a model on a device by running it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from kibi.codegen.emit_context import PLAN_TABLE_PREFIX
 from kibi.dtypes import Array
 from kibi.eager.handlers import Handler
 from kibi.eager.memory.blocks import whole_number
-from kibi.emulator import Call
+from kibi.emulator import Call, Spent, Stalls
 from kibi.engines import DeviceEngine
 from kibi.errors import MismatchError, OracleError
 from kibi.ir import counted_graphs
@@ -21,7 +22,7 @@ from kibi.reports.checkpoint_costs import CheckpointCost, checkpoint_cost
 from kibi.reports.fetches import fetches_of
 from kibi.reports.slices import LongestStep, longest_step
 from kibi.runtime import Interpreter, seeded_inputs
-from kibi.targets import Target
+from kibi.targets import Memory, Target
 from kibi.text.notebook import facts_table, rows_table, titled
 from kibi.toolchain import Image
 
@@ -31,13 +32,44 @@ _MOST_RUNS = 64
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """The costs of one operator, with its name and that of its output tensor."""
+    """The costs of one operator, with its name and that of its output tensor.
+
+    Attributes:
+        name: its output tensor.
+        op: its kind.
+        macs: multiply-accumulates.
+        instructions: of its function, with all that it calls.
+        scratch_bytes: of the arena, while it runs.
+        cycles_estimate: cycles of its function, with all that it calls; None if there is no table for the core.
+        stalls: those of these cycles that the core waits for its flash, by cause; None where there is no table, either.
+    """
 
     name: str
     op: str
     macs: int
     instructions: int
     scratch_bytes: int
+    cycles_estimate: int | None = None
+    stalls: Stalls | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The cycles of an inference that the core waits for its flash, and the memory that was modelled.
+
+    Attributes:
+        memory: the name of the memory interface.
+        wait_states: of a read of the flash, at the clock of the target.
+        code_in: `flash` or `ram`.
+        code_ram_bytes: RAM that code and its literals take; 0 where they run from flash.
+        stalls: the cycles by cause: instructions, literals, and other constants.
+    """
+
+    memory: str
+    wait_states: int
+    code_in: str
+    code_ram_bytes: int
+    stalls: Stalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +83,18 @@ class Measurement:
         model, target: the names of the model and the target.
         macs: multiply-accumulates.
         arena_bytes, state_bytes, stack_bytes: RAM, each exact; the stack by its high-water mark.
-        ram_bytes: their sum, plus initialized and zeroed data of the code.
+        ram_bytes: their sum, plus initialized and zeroed data of the code, and the code itself where it runs from RAM.
         code_bytes: flash for text and constants other than weights.
         plan_table_bytes: of these, the plan's tables: the order of row steps, and the offsets of rows that no formula gives.
         weights_bytes: flash for filters, biases, multipliers, shifts, tables, and the rows that stand outside of inputs.
         flash_bytes: their sum.
-        instructions: executed by one inference.
-        cycles_estimate: cycles by Arm's tables; None if there is no table for the core.
+        instructions: of one inference; one that the condition of an IT block skips counts, too.
+        cycles_estimate: cycles by Arm's tables, with those of `waits`; None if there is no table for the core.
+        calls_instructions, calls_cycles_estimate: the part of them outside of operators: the order, and the calls of operators.
+            With those of `ops`, they add up to `instructions` and to `cycles_estimate`.
         bit_exact: True if the device's outputs equal the Python runtime's.
         oracle: "tflm" where the outputs were compared with TensorFlow Lite Micro's and are equal; else None.
-        ops: each operator's cost, for the input that took the most instructions.
+        ops: each operator's cost: instructions for the input that took the most of them, cycles for the one that took the most.
         seeds: the seeds of the inputs that were tried.
         varies_with_inputs: True if instructions or stack were not the same for all of them.
         instructions_min, stack_bytes_min: the least that one of them took.
@@ -71,6 +105,7 @@ class Measurement:
         fetches: what an inference fetches from slow memory, which is not part of flash; None where weights are constants.
             Instructions and cycles count a function that copies these bytes from a constant; waiting for a memory is not in them.
             The time that passes while kernels run follows from these cycles and the bandwidth.
+        waits: the cycles that the core waits for its flash; None where it was taken to have no wait states.
     """
 
     model: str
@@ -86,6 +121,8 @@ class Measurement:
     flash_bytes: int
     instructions: int
     cycles_estimate: int | None
+    calls_instructions: int
+    calls_cycles_estimate: int | None
     bit_exact: bool
     oracle: str | None
     ops: tuple[OperatorCost, ...]
@@ -98,6 +135,7 @@ class Measurement:
     longest_step: LongestStep | None = None
     checkpoints: CheckpointCost | None = None
     fetches: Fetches | None = None
+    waits: Waits | None = None
 
     def __repr__(self) -> str:
         return (
@@ -127,10 +165,11 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """The costs of the last inference with one input: for the model, and in instructions for each node."""
+    """The costs of the last inference with one input: for the model, and in instructions and cycles for each node."""
 
     call: Call
     nodes: tuple[int, ...]
+    spent: tuple[Spent | None, ...]
 
 
 def measure(
@@ -142,6 +181,8 @@ def measure(
     runs: int | None = None,
     oracle: bool = True,
     handler: Handler | None = None,
+    memory: Memory | None = None,
+    code_in_ram: bool = False,
 ) -> Measurement:
     """Runs a library's first model on the emulated core, and compares it with the Python runtime and, where it is installed, TFLM.
 
@@ -153,6 +194,8 @@ def measure(
         runs: how many inputs to try, of this seed and the next ones; None: one, or several where inputs choose what runs.
         oracle: True to compare with TFLM where it is installed.
         handler: receives the events of the Python runtime; None: that of the current Context, or nobody.
+        memory: how the core reads its flash, at the clock of the library's target; None for a flash without wait states.
+        code_in_ram: True if code runs from a RAM without wait states, with its literals; other constants stay in flash.
 
     Raises:
         InputError: seed or runs are out of range.
@@ -164,7 +207,7 @@ def measure(
     first = whole_number(seed, "the seed", least=0)
     count = usual_runs(model.graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
-    engine = DeviceEngine(library, compiler=compiler, level=level)
+    engine = DeviceEngine(library, compiler=compiler, level=level, memory=memory, code_in_ram=code_in_ram)
     interpreter = Interpreter(model.planned.model, model.plan, handler=handler)
     tried: list[tuple[list[Array], list[list[Array]]]] = []
     taken, is_exact = [], True
@@ -177,6 +220,9 @@ def measure(
             taken.append(_taken(model, engine))
             tried.append((inputs, expected))
     found = _measurement(library, engine, taken, seeds, is_exact, not_executed(model.graph, executed))
+    found = with_waits(
+        found, [each.call for each in taken], engine.image, library.target, memory, code_in_ram=code_in_ram
+    )
     if model.extras.slices:
         found = replace(found, longest_step=longest_step(engine, model, seed=first, runs=runs))
     if model.extras.checkpoints:
@@ -188,6 +234,30 @@ def measure(
     except OracleError as error:  # what was measured stays true
         return replace(found, oracle_failure=str(error))
     return replace(found, oracle="tflm") if compared else found
+
+
+def with_waits(
+    found: Measurement,
+    calls: Sequence[Call],
+    image: Image,
+    target: Target,
+    memory: Memory | None,
+    *,
+    code_in_ram: bool,
+) -> Measurement:
+    """Adds what the core waited: in the call that took the most cycles."""
+    if memory is None or target.timing is None:
+        return found
+    code_ram_bytes = sum(each.size_bytes for each in image.segments if each.executable) if code_in_ram else 0
+    most = max(calls, key=lambda each: each.cycles_estimate or 0)
+    waits = Waits(
+        memory=memory.name,
+        wait_states=memory.wait_states(target.clock_hz),
+        code_in="ram" if code_in_ram else "flash",
+        code_ram_bytes=code_ram_bytes,
+        stalls=most.stalls or Stalls(),
+    )
+    return replace(found, ram_bytes=found.ram_bytes + code_ram_bytes, waits=waits)
 
 
 def outputs_of_each(interpreter: Interpreter, inputs: list[Array]) -> list[list[Array]]:
@@ -208,7 +278,8 @@ def same_bits(first: list[Array], second: list[Array]) -> bool:
 def _taken(model: CompiledModel, engine: DeviceEngine) -> _Taken:
     if engine.last is None:
         raise MismatchError("nothing was run")
-    return _Taken(engine.last, tuple(engine.instructions_of(node) for node in range(len(model.graph.nodes))))
+    nodes = range(len(model.graph.nodes))
+    return _Taken(engine.last, tuple(map(engine.instructions_of, nodes)), tuple(map(engine.spent_on, nodes)))
 
 
 def _measurement(
@@ -222,12 +293,13 @@ def _measurement(
     model, image = library.model, engine.image
     instructions = [each.call.instructions for each in taken]
     stacks = [each.call.stack_bytes for each in taken]
-    cycles = [each.call.cycles_estimate for each in taken if each.call.cycles_estimate is not None]
+    cycles = [each.call.cycles_estimate or 0 for each in taken]
     arena_bytes = model.arena_bytes
     ram = arena_bytes + engine.state_bytes + max(stacks) + image.data_bytes + image.bss_bytes
     stored_bytes = sum(len(each.weights) for each in library.models)  # the engine's stand-in for slow memory
     weights_bytes = image.weights_bytes - stored_bytes
-    most = taken[instructions.index(max(instructions))]
+    most, slowest = taken[instructions.index(max(instructions))], taken[cycles.index(max(cycles))]
+    is_timed = slowest.call.cycles_estimate is not None
     return Measurement(
         model=model.graph.name,
         target=library.target.name,
@@ -241,25 +313,28 @@ def _measurement(
         weights_bytes=weights_bytes,
         flash_bytes=image.code_bytes + weights_bytes,
         instructions=max(instructions),
-        cycles_estimate=max(cycles, default=None),
+        cycles_estimate=slowest.call.cycles_estimate,
+        calls_instructions=most.call.by_operator[""],
+        calls_cycles_estimate=slowest.call.cycles_by_operator[""] if is_timed else None,
         bit_exact=bit_exact,
         oracle=None,
-        ops=tuple(_operator(model, node, count) for node, count in enumerate(most.nodes)),
+        ops=tuple(_operator(model, node, count, slowest.spent[node]) for node, count in enumerate(most.nodes)),
         seeds=seeds,
         varies_with_inputs=len({*instructions}) > 1 or len({*stacks}) > 1,
         instructions_min=min(instructions),
         stack_bytes_min=min(stacks),
         not_executed=missing,
-        fetches=fetches_of(model.planned, _node_seconds(library.target, most)),
+        fetches=fetches_of(model.planned, _node_seconds(library.target, slowest)),
     )
 
 
 def _node_seconds(target: Target, taken: _Taken) -> tuple[float, ...] | None:
-    """The time that each node takes: its instructions, with as many cycles as all have on average; None without a clock."""
+    """The time that each node takes: its cycles, or one for each instruction where no table exists; None without a clock."""
     if not target.clock_hz or not taken.call.instructions:
         return None
-    cycles = taken.call.cycles_estimate or taken.call.instructions
-    return tuple(count * cycles / taken.call.instructions / target.clock_hz for count in taken.nodes)
+    spent = [each.cycles for each in taken.spent if each is not None]
+    counts = taken.nodes if taken.call.cycles_estimate is None else spent
+    return tuple(count / target.clock_hz for count in counts)
 
 
 def _plan_table_bytes(image: Image) -> int:
@@ -267,7 +342,7 @@ def _plan_table_bytes(image: Image) -> int:
     return sum(symbol.size for name, symbol in image.symbols.items() if name.startswith(PLAN_TABLE_PREFIX))
 
 
-def _operator(model: CompiledModel, node: int, instructions: int) -> OperatorCost:
+def _operator(model: CompiledModel, node: int, instructions: int, spent: Spent | None) -> OperatorCost:
     view = model.graph.views[node]
     return OperatorCost(
         name=view.output.name,
@@ -275,6 +350,8 @@ def _operator(model: CompiledModel, node: int, instructions: int) -> OperatorCos
         macs=view.op.macs(view),
         instructions=instructions,
         scratch_bytes=model.graph.calls[node].scratch_bytes,
+        cycles_estimate=None if spent is None else spent.cycles,
+        stalls=None if spent is None else spent.stalls,
     )
 
 

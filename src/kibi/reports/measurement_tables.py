@@ -17,11 +17,6 @@ _LABELS = {
 _COLUMNS = ("model", "target", "row", "operator", "output", "macs", "instructions", "scratch_bytes")
 
 
-def rest_instructions(found: Measurement) -> int:
-    """Returns the instructions that belong to no operator: what calls the kernels."""
-    return found.instructions - sum(cost.instructions for cost in found.ops)
-
-
 def measurement_csv(found: Measurement) -> CsvText:
     """A line for each operator, one for what calls kernels, and one for the total.
 
@@ -36,7 +31,7 @@ def _csv_rows(found: Measurement) -> Iterator[tuple[str | int | None, ...]]:
     head, none = (found.model, found.target), (None,) * len(_TOTALS)
     for cost in found.ops:
         yield (*head, "operator", cost.op, cost.name, cost.macs, cost.instructions, cost.scratch_bytes, *none)
-    yield (*head, "calls", None, None, 0, rest_instructions(found), 0, *none)
+    yield (*head, "calls", None, None, 0, found.calls_instructions, 0, *none)
     totals = tuple(getattr(found, name) for name in _TOTALS)
     yield (*head, "total", None, None, found.macs, found.instructions, None, *totals)
 
@@ -64,7 +59,7 @@ def _markdown_lines(found: Measurement) -> Iterator[str]:
     for cost in found.ops:
         cells = _figures(cost.macs, cost.instructions, found.instructions)
         yield f"| {code_span(cost.op)} | {code_span(cost.name)} | {cells} | {cost.scratch_bytes:,} |"
-    yield f"| calls of kernels | | {_figures(0, rest_instructions(found), found.instructions)} | |"
+    yield f"| calls of kernels | | {_figures(0, found.calls_instructions, found.instructions)} | |"
     yield f"| total | | {_figures(found.macs, found.instructions, found.instructions)} | |"
 
 

@@ -62,7 +62,8 @@ def measure_plan_file(
     most = max(taken, key=lambda call: call.instructions)
     image, stack = engine.image, max(call.stack_bytes for call in taken)
     state = MODEL_BYTES + file.state_bytes
-    cycles = [call.cycles_estimate for call in taken if call.cycles_estimate is not None]
+    slowest = max(taken, key=lambda call: call.cycles_estimate or 0)
+    is_timed = slowest.cycles_estimate is not None
     return Measurement(
         model=graph.name,
         target=target.name,
@@ -76,11 +77,21 @@ def measure_plan_file(
         weights_bytes=len(file.data),
         flash_bytes=image.code_bytes + len(file.data),
         instructions=most.instructions,
-        cycles_estimate=max(cycles, default=None),
+        cycles_estimate=slowest.cycles_estimate,
+        calls_instructions=most.by_operator[""],
+        calls_cycles_estimate=slowest.cycles_by_operator[""] if is_timed else None,
         bit_exact=is_exact,
         oracle=None,
         ops=tuple(
-            OperatorCost("", name.removeprefix("kibi_"), 0, most.by_operator.get(name, 0), 0) for name in file.kernels
+            OperatorCost(
+                "",
+                name.removeprefix("kibi_"),
+                0,
+                most.by_operator.get(name, 0),
+                0,
+                slowest.cycles_by_operator.get(name, 0) if is_timed else None,
+            )
+            for name in file.kernels
         ),
         seeds=seeds,
         varies_with_inputs=len({call.instructions for call in taken}) > 1,

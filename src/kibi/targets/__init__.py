@@ -1,6 +1,21 @@
 """Processors and boards, as data: `target("cortex-m4")`, `targets()`, `board("rp2040")`, `boards()`."""
 
 from kibi.targets.board import Board, Ram, RunCurrent, board, boards
+from kibi.targets.memory import Cache, Memory, memories, memory
 from kibi.targets.target import Target, Timing, target, targets
 
-__all__ = ["Board", "Ram", "RunCurrent", "Target", "Timing", "board", "boards", "target", "targets"]
+__all__ = [
+    "Board",
+    "Cache",
+    "Memory",
+    "Ram",
+    "RunCurrent",
+    "Target",
+    "Timing",
+    "board",
+    "boards",
+    "memories",
+    "memory",
+    "target",
+    "targets",
+]

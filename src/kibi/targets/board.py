@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from kibi.errors import TargetError, did_you_mean
+from kibi.targets.memory import Memory
 from kibi.targets.target import Target, target, targets
 
 _GENERIC = "generic"
@@ -60,6 +61,7 @@ class Board:
         source: the public documents that the figures are from.
         note: what else to know, or empty.
         run_current: what the chip takes while its core runs; None if no document was found that states it.
+        memory: how the core reads the flash, for estimates of cycles; None if Kibi has no model of it.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Board:
     source: str
     note: str = ""
     run_current: RunCurrent | None = None
+    memory: Memory | None = None
 
     @property
     def ram_bytes(self) -> int:

@@ -11,6 +11,7 @@ from kibi.errors import TargetError, did_you_mean, listed
 from kibi.files import read_text
 from kibi.targets.board import Board, Ram, RunCurrent
 from kibi.targets.clock import HIGHEST_HZ
+from kibi.targets.memory import memories
 
 LARGEST_BYTES = 1 << 40
 _MOST_BYTES = 1 << 20
@@ -92,6 +93,7 @@ def _board(entry: Mapping[str, Any]) -> Board:
         source=entry.get("source", ""),
         note=entry.get("note", ""),
         run_current=_run_current(entry["run_current"]) if "run_current" in entry else None,
+        memory=memories().get(entry.get("memory", "")),
     )
 
 
@@ -130,6 +132,9 @@ def _value_problem(key: str, value: object) -> str:
             return _ram_problem(value)
         case "run_current":
             return _current_problem(value)
+        case "memory":
+            is_known = isinstance(value, str) and value in memories()
+            return "" if is_known else f"Give one of {', '.join(memories())}"
         case _:
             is_text = isinstance(value, str) and len(value) <= _MOST_TEXT
             return "" if is_text else f"Give a text of {_MOST_TEXT} characters at most"

@@ -11,11 +11,24 @@ from kibi.errors import TargetError
 
 
 class Timing(Enum):
-    """The published table of instruction timings that describes a core's pipeline; see `kibi.emulator.cycles`."""
+    """The published timings that describe a core's pipeline; see `kibi.emulator.cycles`."""
 
     CORTEX_M0PLUS = "cortex-m0+"
     CORTEX_M3 = "cortex-m3"
     CORTEX_M4 = "cortex-m4"
+    CORTEX_M7 = "cortex-m7"
+    CORTEX_M33 = "cortex-m33"
+
+    @property
+    def remark(self) -> str:
+        """What a reader of an estimate has to know about where it comes from; empty for a core with a table of Arm's."""
+        return _REMARKS.get(self, "")
+
+
+_REMARKS = {
+    Timing.CORTEX_M7: "by others' measurements, not validated",
+    Timing.CORTEX_M33: "by the Cortex-M4's table",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +46,7 @@ class Target:
         unaligned_words: True if the core loads words from any address.
         has_fpu: True if single-precision floats are computed in hardware.
         clock_hz: the clock of a common board, for milliseconds; 0 if unknown.
-        timing: the published timing table for the cycle estimate, or None.
+        timing: the published timings for the cycle estimate, or None.
     """
 
     name: str
@@ -82,12 +95,12 @@ _TARGETS = (
     Target(
         "cortex-m7", "Arm Cortex-M7 (Armv7E-M, DSP, single-precision FPU)", _DSP, _HARD, "cortex_m7+fp_armv8d16sp",
         ("-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), "CORTEX_M7", 4, True, True, 216_000_000,
-        None,
+        Timing.CORTEX_M7,
     ),
     Target(
         "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _DSP, _HARD,
         "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
-        "CORTEX_M33", 4, True, True, 100_000_000, None,
+        "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33,
     ),
     Target(
         "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,

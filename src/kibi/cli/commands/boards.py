@@ -61,7 +61,8 @@ def cells(found: Board) -> tuple[str, ...]:
 
 def record(found: Board) -> dict[str, Any]:
     """Returns a board as plain data, for JSON."""
-    return {**asdict(found), "ram_bytes": found.ram_bytes, "is_supported": found.is_supported}
+    memory = None if found.memory is None else found.memory.name
+    return {**asdict(found), "memory": memory, "ram_bytes": found.ram_bytes, "is_supported": found.is_supported}
 
 
 def _has(found: Board, words: str) -> bool:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.commands.inspect import show_inspection
-from kibi.cli.commands.measure import time_texts
 from kibi.cli.commands.verify import engine_text
 from kibi.cli.options.boards import BoardName, TargetName, chosen_processor
 from kibi.cli.options.checks import compiler_named, emulated_target
 from kibi.cli.options.common import CompilerName
 from kibi.cli.options.paths import given_path
+from kibi.cli.output.waits import time_texts
 from kibi.cli.terminal import (
     BAD,
     FIGURE,

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.commands.compile import library_command
-from kibi.cli.options.boards import BoardName, Chosen, ClockRate, TargetName, chosen_processor, fit_line, measured_fit
+from kibi.cli.options.boards import (
+    BoardName,
+    Chosen,
+    ClockRate,
+    CodePlace,
+    TargetName,
+    chosen_processor,
+    fit_line,
+    measured_fit,
+    measured_memory,
+)
 from kibi.cli.options.checks import compiler_named, emulated_target, format_named, not_compared
 from kibi.cli.options.common import (
     AsJson,
@@ -38,6 +48,7 @@ from kibi.cli.options.planning import graph_words, option_words, plan_for, plan_
 from kibi.cli.output.measure_checkpoints import show_checkpoint_cost
 from kibi.cli.output.measure_files import CsvPath, MarkdownPath, NodeDataFolder, write_node_data, write_tables
 from kibi.cli.output.tuning import show_tunings, tuned, tuning_record
+from kibi.cli.output.waits import time_lines, total_cells, wait_cells
 from kibi.cli.output.weights import check_read, codings, measured_coding, show_codings
 from kibi.cli.terminal import (
     BAD,
@@ -63,7 +74,6 @@ if TYPE_CHECKING:
     from kibi.reports.board_fit import Fit
     from kibi.reports.measurement import Measurement
     from kibi.reports.slices import LongestStep
-    from kibi.targets import Target
 
 _BAR_COLUMNS = 12
 
@@ -74,6 +84,7 @@ def measure(
     target: TargetName = None,
     board: BoardName = None,
     clock: ClockRate = None,
+    code_in: CodePlace = "flash",
     compiler: CompilerName = "zig",
     level: Annotated[
         str, typer.Option("--level", "-O", metavar="L", help="The compiler's level: 0, 1, 2, 3 or s.")
@@ -127,6 +138,7 @@ def measure(
     options = plan_options(granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth)
     picked, tool = chosen_processor(target, board, clock), compiler_named(compiler)
     processor = picked.target
+    memory = measured_memory(picked, code_in, is_for_c=format_named(file_format) == "c")
     emulated_target(processor.name)
     is_plan = format_named(file_format) == "plan"
     check_read(weights, is_for_c=not (is_plan or tune))
@@ -163,7 +175,16 @@ def measure(
                 graph, made, folder, target=processor, command=command, package=None, **asdict(extras)
             )
             digest = library.digest
-            found = kibi.measure(library, compiler=tool, level=level, seed=seed, runs=runs, oracle=not no_oracle)
+            found = kibi.measure(
+                library,
+                compiler=tool,
+                level=level,
+                seed=seed,
+                runs=runs,
+                oracle=not no_oracle,
+                memory=memory,
+                code_in_ram=code_in == "ram",
+            )
             if node_data is not None:
                 write_node_data(library.model, found, model, node_data)
         coded, cost = codings([graph], [made], options), None
@@ -193,14 +214,6 @@ def measure(
         raise not_compared(found.oracle_failure)
 
 
-def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:
-    """Returns the estimated time of one inference and its unit with the clock; `-` and the reason if there is no estimate."""
-    if found.cycles_estimate is None or not processor.clock_hz:
-        return "-", "no estimate: no cycle table is published for this core"
-    spent = found.cycles_estimate / processor.clock_hz * 1000
-    return f"{spent:,.{1 if spent >= 10 else 3}f}", f"ms at {processor.clock_hz / 1e6:g} MHz (estimate)"
-
-
 def same_bits_text(found: "Measurement") -> "Text":
     """Says whether the device gave the same bits, and as which engines."""
     from rich.text import Text  # noqa: PLC0415
@@ -215,14 +228,11 @@ def _show_totals(console: "Console", found: "Measurement", picked: Chosen, fitte
 
     from kibi.reports.fetches import fetches_text  # noqa: PLC0415
 
-    other = found.ram_bytes - found.arena_bytes - found.state_bytes - found.stack_bytes
+    code = found.waits.code_ram_bytes if found.waits else 0
+    other = found.ram_bytes - found.arena_bytes - found.state_bytes - found.stack_bytes - code
     parts = f"arena {found.arena_bytes:,} + state {found.state_bytes:,} + stack {found.stack_bytes:,}"
+    parts += f" + code {code:,}" if code else ""
     parts += f" + data {other:,}" if other else ""
-    estimate = " ".join(time_texts(found, picked.target))
-    if found.cycles_estimate is not None:
-        estimate = f"{found.cycles_estimate:,} cycles, {estimate}"
-        if picked.wait_states:
-            estimate += f"; the {picked.wait_states} wait states of its flash are not counted"
     facts(
         console,
         [
@@ -238,7 +248,7 @@ def _show_totals(console: "Console", found: "Measurement", picked: Chosen, fitte
             ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),
             *([("weights", fetches_text(found.fetches))] if found.fetches else []),
             *([("longest step", _longest(found.longest_step))] if found.longest_step else []),
-            ("time", estimate),
+            *time_lines(found, picked),
             ("same bits", same_bits_text(found)),
             *_of_inputs(found),
             *([fit_line(fitted)] if fitted else []),
@@ -272,11 +282,10 @@ def _of_inputs(found: "Measurement") -> "list[tuple[str, str | Text]]":
 
 
 def _show_operators(console: "Console", found: "Measurement") -> None:
-    from kibi.reports.measurement_tables import rest_instructions  # noqa: PLC0415
-
     columns = ("!operator", "output", ">MACs", ">instructions", ">per MAC", ">share", ">scratch")
+    further = (">cycles", ">waits") if found.waits else ()
     has_bars = console.is_terminal and is_roomy(console)
-    rows = table(console, *columns, *([""] if has_bars else []))
+    rows = table(console, *columns, *further, *([""] if has_bars else []))
     most = max((cost.instructions for cost in found.ops), default=0) or 1
     for cost in found.ops:
         share = cost.instructions / max(found.instructions, 1)
@@ -288,13 +297,15 @@ def _show_operators(console: "Console", found: "Measurement") -> None:
             f"{cost.instructions / cost.macs:.2f}" if cost.macs else "",
             f"{share:.1%}",
             f"{cost.scratch_bytes:,}" if cost.scratch_bytes else "",
+            *(wait_cells(cost) if further else ()),
             *([_bar(cost.instructions / most)] if has_bars else []),
         )
-    rest = rest_instructions(found)
+    rest = found.calls_instructions
     rows.add_row("calls of kernels", "", "", f"{rest:,}", "", f"{rest / max(found.instructions, 1):.1%}", "")
     rows.add_section()
     per_mac = f"{found.instructions / found.macs:.2f}" if found.macs else ""
-    rows.add_row("total", "", f"{found.macs:,}", f"{found.instructions:,}", per_mac, "100.0%", "", style="bold")
+    ends = total_cells(found) if further else ()
+    rows.add_row("total", "", f"{found.macs:,}", f"{found.instructions:,}", per_mac, "100.0%", "", *ends, style="bold")
     show(console, rows)
 
 

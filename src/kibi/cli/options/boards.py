@@ -7,8 +7,8 @@ import typer
 
 from kibi.cli.options.common import DEFAULT_TARGET
 from kibi.cli.terminal import BAD, GOOD
-from kibi.errors import TargetError
-from kibi.targets import Board, Target, board, boards, target, targets
+from kibi.errors import InputError, TargetError
+from kibi.targets import Board, Memory, Target, board, boards, target, targets
 from kibi.targets.clock import clock_of
 
 if TYPE_CHECKING:
@@ -62,6 +62,13 @@ ClockRate = Annotated[
 ]
 
 
+CODE_PLACES = ("flash", "ram")
+CodePlace = Annotated[
+    str,
+    typer.Option("--code-in", metavar="P", help="Where code runs from, for cycles of a board: flash or ram."),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The processor that the options name, and the board, if they name one.
@@ -75,11 +82,14 @@ class Chosen:
     board: Board | None
 
     @property
-    def wait_states(self) -> int:
-        """The wait states of the board's flash at this clock; 0 where they are not known."""
-        if self.board is None or self.board.flash_wait_states is None or self.target.clock_hz != self.board.clock_hz:
-            return 0
-        return self.board.flash_wait_states
+    def uncounted_waits(self) -> str:
+        """Says that the waits of the board's flash are not counted, with their states if these are known at this clock."""
+        states = self.board.flash_wait_states if self.board and self.target.clock_hz == self.board.clock_hz else None
+        if states == 1:
+            return "the wait state of its flash is not counted"
+        return (
+            f"the {states} wait states of its flash are not counted" if states else "waits of its flash are not counted"
+        )
 
 
 def chosen_processor(target_name: str | None, board_name: str | None, clock: str | None = None) -> Chosen:
@@ -102,6 +112,25 @@ def chosen_processor(target_name: str | None, board_name: str | None, clock: str
     else:
         processor = found.target
     return Chosen(processor if clock is None else replace(processor, clock_hz=clock_of(clock)), found)
+
+
+def measured_memory(picked: Chosen, code_in: str, *, is_for_c: bool) -> Memory | None:
+    """Returns the memory that cycles are counted with; None for zero wait states.
+
+    Args:
+        picked: what the options name.
+        code_in: where code runs from.
+        is_for_c: False for a plan file, whose memory is not modelled.
+
+    Raises:
+        InputError: there is no such place, or nothing is known of the flash that code would be taken from.
+    """
+    if code_in not in CODE_PLACES:
+        raise InputError(f"unknown place {code_in!r}. Code runs from {' or '.join(CODE_PLACES)}.")
+    found = picked.board.memory if picked.board is not None and is_for_c else None
+    if code_in != "flash" and found is None:
+        raise InputError("--code-in is for C on a --board whose flash is modelled: see `kibi boards --json`, memory.")
+    return found
 
 
 def fit_line(found: "Fit") -> "tuple[str, Text]":
