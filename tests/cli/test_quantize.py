@@ -189,7 +189,12 @@ def test_pixels_that_nobody_scaled_are_warned_of(files: Path) -> None:
         (("--ram", "8kk"), "data.npz", "'8kk' is no number of at least 1. Give 8192, 8k or 1M"),
         (("--instructions", "0"), "data.npz", "'0' is no number of at least 1. Give 250000, 250k or 3M"),
         (("--flash", "64k", "--no-measure"), "data.npz", "what fits a limit has to be measured"),
-        (("--ram", "100", "--no-improve"), "data.npz", "more than the limit of 100. Give --ram"),
+        pytest.param(
+            ("--ram", "100", "--no-improve"),
+            "data.npz",
+            "more than the limit of 100. Give --ram",
+            marks=pytest.mark.slow,
+        ),
         ((), "none.npz", "none.npz: No such file or directory"),
         ((), "wide.npz", "one input has the shape [5], [1, 12, 12, 1] is required"),
         ((), "nan.npz", "values that are not numbers"),

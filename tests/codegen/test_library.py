@@ -107,7 +107,7 @@ def test_library_compiles_without_a_warning(
             for language in ("c99", "c++17")
             for form in ("code", "table")
         ],
-        [("cortex-m4", "c99", "table"), ("cortex-m4", "c++17", "code"), ("host", "c++17", "table")],
+        [("cortex-m4", "c99", "table"), ("cortex-m4", "c++17", "code")],
     ),
 )
 def test_library_by_rows_compiles_without_a_warning(

@@ -26,6 +26,7 @@ _FURTHER = (
     "emulator",
     "field-updates",
     "gate",
+    "json",
     "kernels",
     "lossless-passes",
     "memory-by-the-row",

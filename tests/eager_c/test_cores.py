@@ -69,7 +69,9 @@ def _program(image: np.ndarray, floats: np.ndarray, small: np.ndarray) -> None:
     bind(ops.Sum(), input=real, axes=_axes(0), output=BufferTensor(each, floats, name="floats")).eval()
 
 
-@pytest.mark.parametrize(("name", "compiler"), [("cortex-m4", "zig"), ("cortex-m0plus", "zig")])
+@pytest.mark.parametrize(
+    ("name", "compiler"), [("cortex-m4", "zig"), pytest.param("cortex-m0plus", "zig", marks=pytest.mark.slow)]
+)
 def test_recorded_program_gives_pythons_bits(name: str, compiler: str, tmp_path: Path) -> None:
     """Reductions, roots, products, sines and batch normalization, with floats in hardware and in software."""
     image = np.random.default_rng(1).integers(0, 128, 144).astype(np.int8)

@@ -74,6 +74,7 @@ def test_c_program_hears_what_python_hears(listen: ModuleType, tmp_path: Path) -
         assert text.split() == [label, *map(str, scores.tolist())]
 
 
+@pytest.mark.slow
 def test_device_hears_what_python_hears(listen: ModuleType, tmp_path: Path) -> None:
     """The emulated Cortex-M4 gives the same label from the samples, and from them alone."""
     models = listen.models_of(*_models())

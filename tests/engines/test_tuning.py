@@ -52,6 +52,7 @@ def test_the_fastest_candidate_is_chosen_and_called(
     assert instructions < general
 
 
+@pytest.mark.slow
 def test_for_flash_no_program_that_was_tried_is_smaller(model: kibi.Graph, plan: kibi.Plan, tmp_path: Path) -> None:
     """Neither the general kernels nor the fastest ones take less flash."""
     target = kibi.target("cortex-m4")

@@ -49,7 +49,7 @@ def _check(case: Case, oracle: Oracle) -> None:
         interpreter.reset()
 
 
-@settings(max_examples=amount(25, 100))
+@settings(max_examples=amount(12, 100))
 @given(case=networks())
 def test_reference_any_network_equals_tflm(case: Case, oracle: Oracle) -> None:
     """Operators one behind another give TFLM's bits, run to completion or interleaved row by row."""

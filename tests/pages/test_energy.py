@@ -18,12 +18,12 @@ def test_energy_is_cycles_times_current_times_supply(glyphs: MeasuredModel) -> N
     measured = replace(glyphs, target=board.target)
     found = energy_record(measured, board)
     cycles = glyphs.measurement.cycles_estimate
-    assert cycles == 1_462_109
-    assert found["microjoules"] == pytest.approx(1_462_109 * 171e-6 / 1e6 * 3.0 * 1e6)
+    assert cycles is not None
+    assert found["microjoules"] == pytest.approx(cycles * 171e-6 / 1e6 * 3.0 * 1e6)
     page = report_page(report_record(measured, board=board), {"left_out": "."}).decode()
     for text in (
-        "750 <span",
-        "1,462,109 cycles \u00d7",
+        f"{found['microjoules']:.0f} <span",
+        f"{cycles:,} cycles \u00d7",
         "171 µA/MHz \u00d7 3 V",
         "Nothing of this was measured",
         "DS12288",

@@ -123,7 +123,7 @@ def test_simplified_networks_in_c_under_sanitizers_equal_python(tmp_path: Path) 
 
 
 @requires_zoo
-@pytest.mark.parametrize("name", sample((name,) for name in _KNOWN))
+@pytest.mark.parametrize("name", sample([(name,) for name in _KNOWN], [(name,) for name in _KNOWN[1::4]]))
 def test_simplify_a_real_model_equals_tflm(name: str) -> None:
     """TFLM's outputs for the seeded inputs, in their order, state and all."""
     try:

@@ -92,6 +92,7 @@ def test_wide_limits_leave_everything_float32(files: Path) -> None:
     assert made.budget.limits == Limits(1 << 20, 1 << 20)
 
 
+@pytest.mark.slow
 def test_names_keep_their_types(files: Path) -> None:
     """A search does not change what the user has decided."""
     limit = {"improve": False, "flash": 13_000}
@@ -101,6 +102,7 @@ def test_names_keep_their_types(files: Path) -> None:
     assert (types["scores"], types["layer0_conv"]) == ("float32", "int16")
 
 
+@pytest.mark.slow
 def test_nothing_is_written_where_nothing_fits(files: Path, tmp_path: Path) -> None:
     """The error says what the smallest reach takes, by how much each limit is missed, and what to give."""
     with pytest.raises(PlanError) as caught:

@@ -38,6 +38,7 @@ def _tflm() -> Mapping[str, Mapping[str, Any]]:
 
 
 @zoo.requires_zoo
+@pytest.mark.slow
 def test_interpreter_with_whole_tensors_is_never_larger_than_tflm() -> None:
     """Under TFLM's own restriction the arena is at most its head, and the descriptors at most its metadata."""
     loaded = 0
