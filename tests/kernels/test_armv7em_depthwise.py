@@ -126,6 +126,7 @@ def accumulating(rng: np.random.Generator) -> Case:
 
 _DRAWS: dict[str, Draw] = {
     "kibi_add_s8": add,
+    "kibi_average_pool2d_s8": pooling,
     "kibi_average_pool2d_s8_accumulate": accumulating,
     "kibi_depthwise_conv2d_s8": depthwise,
     "kibi_max_pool2d_s8": pooling,
