@@ -218,8 +218,8 @@ _PORTABLE = (
     Mutation(
         "kernels.pad-copies-forwards-over-itself",
         "kernels/templates/types.c",
-        "memmove(output, input, (size_t)p->channels * sizeof(*output));",
-        "for (int32_t c = p->channels - 1; c >= 0; --c) { output[c] = input[c]; }",
+        "memmove(output, input, (size_t)run * sizeof(*output));",
+        "for (int32_t c = run - 1; c >= 0; --c) { output[c] = input[c]; }",
         "Elements are moved from the last to the first, which spoils rows that are overwritten in place.",
         ("tests/kernels/test_overlap.py", "-k", "kibi_pad_s8"),
     ),
