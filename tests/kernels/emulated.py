@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from kibi.codegen.library import FEATURE
 from kibi.dtypes import Array
 from kibi.emulator import Core
 from kibi.ir import KernelCall, NodeView
@@ -29,13 +30,20 @@ class Kernels:
 
 
 @cache
-def linked(kernels: tuple[str, ...], target: str, compiler: str, level: str) -> Kernels:
-    """An image of these kernels with what they need, from the target's own kernel sets."""
+def linked(
+    kernels: tuple[str, ...], target: str, compiler: str, level: str, features: frozenset[str] | None = None
+) -> Kernels:
+    """An image of these kernels with what they need, from the target's own kernel sets; features: the only parts that they have."""
     processor = target_named(target)
-    texts = closure(frozenset(kernels), processor.kernel_sets)
+    texts = {name: text.text for name, text in closure(frozenset(kernels), processor.kernel_sets).items()}
+    if features is not None:
+        parts = {part for text in texts.values() for part in FEATURE.findall(text)}
+        head, guard = texts["kibi.h"].rsplit("#endif", 1)
+        defined = "".join(f"#define {part} {int(part in features)}\n" for part in sorted(parts))
+        texts["kibi.h"] = f"{head}{defined}#endif{guard}"
     with TemporaryDirectory() as folder:
         for name, text in texts.items():
-            (Path(folder) / name).write_text(text.text, encoding="utf-8")
+            (Path(folder) / name).write_text(text, encoding="utf-8")
         sources = [Path(folder) / name for name in texts if name.endswith(".c")]
         image = build_image(
             sources, processor, entries=kernels, compiler=compiler, level=level, includes=[Path(folder)]

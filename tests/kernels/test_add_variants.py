@@ -1,4 +1,4 @@
-"""Additions rounded once give the general kernel's bytes."""
+"""Additions and subtractions rounded once give the general kernel's bytes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +11,16 @@ from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.binary import AddLinearParams
 from kibi.quant import quantize_multiplier
-from kibi.selection.add_linear import ADD_LINEAR, pack_add
+from kibi.selection.add_linear import ADD_LINEAR, pack_add, pack_sub
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of
 from tests.support.operator_models import s8_case
 
 Values = dict[str, int | Array]
+_FAST = ADD_LINEAR[0].kernel
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
+_PACKS = {"kibi_add_s8": pack_add, "kibi_sub_s8": pack_sub}
 _LAYERS = 40
 _FEWEST_PACKED = 35
 
@@ -41,24 +43,25 @@ def _layer(rng: np.random.Generator) -> Values:
     }  # fmt: skip
 
 
-def _packed(values: Values) -> Values | None:
-    call = pack_add(KernelCall("kibi_add_s8", PARAMS["kibi_add_s8"](**values)))
+def _packed(values: Values, general: str = "kibi_add_s8") -> Values | None:
+    call = _PACKS[general](KernelCall(general, PARAMS[general](**values)))
     if call is None:
         return None
     return dict(call.params_as(AddLinearParams).scalars)
 
 
+@pytest.mark.parametrize("general", _PACKS)
 @pytest.mark.parametrize("build", [*_BUILDS, None], ids=str)
-def test_drawn_rows_give_the_general_bytes(build: tuple[str, str, str] | None, tmp_path: Path) -> None:
+def test_drawn_rows_give_the_general_bytes(build: tuple[str, str, str] | None, general: str, tmp_path: Path) -> None:
     """Whatever the scales, the length and the alignment, it writes the same, and nothing beside it; few layers do not fit."""
     name, compiler, level = build or _BUILDS[0]
     sets = ARMV7EM if build else PORTABLE
-    fast = KernelOnCore(ADD_LINEAR.kernel, sets, tmp_path / "fast", name=name, compiler=compiler, level=level)
-    plain = KernelOnCore("kibi_add_s8", PORTABLE, tmp_path / "plain")
+    fast = KernelOnCore(_FAST, sets, tmp_path / "fast", name=name, compiler=compiler, level=level)
+    plain = KernelOnCore(general, PORTABLE, tmp_path / "plain")
     rng, packed_layers = np.random.default_rng(0), 0
     for _ in range(_LAYERS):
         values = _layer(rng)
-        packed = _packed(values)
+        packed = _packed(values, general)
         if packed is None:
             continue
         packed_layers += 1
@@ -68,13 +71,14 @@ def test_drawn_rows_give_the_general_bytes(build: tuple[str, str, str] | None, t
     assert packed_layers >= _FEWEST_PACKED
 
 
-def test_every_pair_of_bytes_gives_the_general_byte(tmp_path: Path) -> None:
-    """All 65,536 sums of a layer, in at most 6.1 instructions for each."""
-    fast = KernelOnCore(ADD_LINEAR.kernel, ARMV7EM, tmp_path / "fast")
-    plain = KernelOnCore("kibi_add_s8", PORTABLE, tmp_path / "plain")
+@pytest.mark.parametrize("general", _PACKS)
+def test_every_pair_of_bytes_gives_the_general_byte(general: str, tmp_path: Path) -> None:
+    """All 65,536 sums or differences of a layer, in at most 6.1 instructions for each."""
+    fast = KernelOnCore(_FAST, ARMV7EM, tmp_path / "fast")
+    plain = KernelOnCore(general, PORTABLE, tmp_path / "plain")
     elements = 1 << 14
     values: Values = _layer(np.random.default_rng(1)) | {"elements": elements}
-    packed = _packed(values)
+    packed = _packed(values, general)
     assert packed is not None
     first, second = (plane.reshape(4, -1).astype(np.int8) for plane in np.mgrid[-128:128, -128:128])
     for rows in zip(first, second, strict=True):
@@ -106,13 +110,14 @@ def test_general_kernel_of_the_set_gives_the_portable_bytes(tmp_path: Path) -> N
 def test_inputs_that_broadcast_and_clamps_are_left_to_the_general_kernel() -> None:
     """So are layers with factors beyond what fits."""
     values = _layer(np.random.default_rng(1))
-    assert _packed(values) is not None
     others: tuple[Values, ...] = (
         {"step1": 0}, {"step2": 0}, {"pieces": 2}, {"activation_min": 0}, {"activation_max": 6},
         {"output_multiplier": 1 << 30, "output_shift": 0},
     )  # fmt: skip
-    for other in others:
-        assert _packed(values | other) is None
+    for general in _PACKS:
+        assert _packed(values, general) is not None
+        for other in others:
+            assert _packed(values | other, general) is None
 
 
 def test_layer_that_one_rounding_would_change_is_left_to_the_general_kernel() -> None:
@@ -127,11 +132,11 @@ def test_layer_that_one_rounding_would_change_is_left_to_the_general_kernel() ->
 def test_output_over_an_input_or_below_it_gets_the_same_bytes(tmp_path: Path) -> None:
     """It may be written over either input, wherever it begins, as plans may do with the general kernel."""
     rng = np.random.default_rng(0)
-    graphs = [graph_of(s8_case("ADD", seed)) for seed in range(40)]
+    graphs = [graph_of(s8_case(operator, seed)) for operator in ("ADD", "SUB") for seed in range(30)]
     probes = []
     for probe in (probe for graph in graphs for view in graph.views for probe in probes_of(view, rng)):
-        packed = pack_add(probe.call)
+        packed = _PACKS[probe.call.kernel](probe.call) if probe.call.kernel in _PACKS else None
         probes += [] if packed is None else [replace(probe, call=packed)]
-    assert probes
+    assert len(probes) > _LAYERS
     for probe, right in zip(probes, run(probes, tmp_path), strict=True):
         assert all(right[1 + probe.declared :]), probe

@@ -25,8 +25,10 @@ _KERNELS = (
     "kibi_fully_connected_s8_int4", "kibi_fully_connected_s8_int4_accumulate",
 )  # fmt: skip
 _IN_PLACE = {
-    "CONV_2D": ("kibi_conv2d_s8",), "DEPTHWISE_CONV_2D": ("kibi_depthwise_conv2d_s8",),
-    "FULLY_CONNECTED": ("kibi_fully_connected_s8", "kibi_fully_connected_s8_int4"), "MAX_POOL_2D": ("kibi_max_pool2d_s8",),
+    "AVERAGE_POOL_2D": ("kibi_average_pool2d_s8",), "CONV_2D": ("kibi_conv2d_s8",),
+    "DEPTHWISE_CONV_2D": ("kibi_depthwise_conv2d_s8",),
+    "FULLY_CONNECTED": ("kibi_fully_connected_s8", "kibi_fully_connected_s8_int4"), "LOGISTIC": ("kibi_table_s8",),
+    "MAX_POOL_2D": ("kibi_max_pool2d_s8",),
 }  # fmt: skip
 _SOURCES = tuple(sorted(kernel_folder("armv7em").glob("*.c")))
 _DRAWN = 30

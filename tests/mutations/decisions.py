@@ -177,8 +177,8 @@ _PASSES = (
     Mutation(
         "passes.appended-rows-move-one-too-few",
         "passes/append_in_place.py",
-        "skip=new.type.shape[axis]",
-        "skip=1",
+        "nodes[place], op=replace(op, skip=new.type.shape[axis])",
+        "nodes[place], op=replace(op, skip=1)",
         "A variable moves along by one row where more are appended.",
         ("tests/passes/test_simplify.py", "-k", "streaming"),
     ),

@@ -218,14 +218,46 @@ _PORTABLE = (
     Mutation(
         "kernels.pad-copies-forwards-over-itself",
         "kernels/templates/types.c",
-        "memmove(output, input, (size_t)p->channels * sizeof(*output));",
-        "for (int32_t c = p->channels - 1; c >= 0; --c) { output[c] = input[c]; }",
+        "memmove(output, input, (size_t)run * sizeof(*output));",
+        "for (int32_t c = run - 1; c >= 0; --c) { output[c] = input[c]; }",
         "Elements are moved from the last to the first, which spoils rows that are overwritten in place.",
         ("tests/kernels/test_overlap.py", "-k", "kibi_pad_s8"),
     ),
 )
 
 _CORES = (
+    Mutation(
+        "kernels.m4-averages-round-halves-below-zero-up",
+        "kernels/armv7em/kibi_average_pool2d_s8.c",
+        "by.factor = (1 << 28) / (columns * height) + 1;",
+        "by.factor = (1 << 28) / (columns * height);",
+        "Halves below zero are rounded towards zero where averages are multiplications.",
+        ("tests/kernels/test_pools.py", "-k", "halves or half"),
+    ),
+    Mutation(
+        "kernels.m4-products-round-halves-below-zero-up",
+        "kernels/armv7em/kibi_mul_s8.c",
+        '"add lr, lr, lr, asr #31\\n"',
+        '"nop\\n"',
+        "Halves below zero are rounded towards zero where products are taken four at once.",
+        ("tests/kernels/test_armv7em_depthwise.py", "-k", "products"),
+    ),
+    Mutation(
+        "kernels.m4-table-answers-for-a-neighbour",
+        "kernels/armv7em/kibi_table_s8.c",
+        "sxtb %[b], %[word], ror #8",
+        "sxtb %[b], %[word], ror #16",
+        "The second of four elements gets the third one's answer.",
+        ("tests/kernels/test_table.py",),
+    ),
+    Mutation(
+        "kernels.m4-copies-go-up-over-themselves",
+        "kernels/armv7em/kibi_move_bytes.c",
+        '"blo 6f\\n"',
+        '"nop\\n"',
+        "Bytes that are still to be read are written over where a copy begins inside of its input.",
+        ("tests/kernels/test_move_bytes.py", "-k", "itself"),
+    ),
     Mutation(
         "kernels.m4-dot-product-reads-a-row-twice",
         "kernels/armv7em/kibi_dot_4x1_s8.c",

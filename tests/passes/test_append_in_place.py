@@ -93,6 +93,64 @@ def test_rows_stay_where_most_of_them_are_new() -> None:
     assert_stays(text.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1, 2]"), NAME)
 
 
+_SHIFTED = """
+graph "stream" from "text" (%0) -> (%4) {
+  %0 "x": s8[1, 1, 1, 2] (scale 0.5, zero 0)
+  %1 "past": s8[1, 4, 1, 2] (scale 0.5, zero 0) variable initial [1, 2, 3, 4, 5, 6, 7, 8]
+  %5 "begin": s32[4] = [0, 1, 0, 0]
+  %6 "size": s32[4] = [1, 3, 1, 2]
+  %2 "kept": s8[1, 3, 1, 2] (scale 0.5, zero 0) = SLICE #0 (input %1, begin %5, size %6)
+  %3 "next": s8[1, 4, 1, 2] (scale 0.5, zero 0) updates %1 = CONCATENATION #1 (input0 %2, input1 %0) {axis 1}
+  %4 "y": s8[1, 4, 1, 2] (scale 0.5, zero 0) = RELU #2 (input %3)
+}
+"""
+"""The variable loses its first row before the new one is appended."""
+
+
+def test_variable_that_loses_its_first_rows_before_moves_along_in_its_own_bytes() -> None:
+    """No copy of the rows that stay is made elsewhere, and the variable is no larger."""
+    after = """
+    graph "stream" from "text" (%0) -> (%4) {
+      %0 "x": s8[1, 1, 1, 2] (scale 0.5, zero 0)
+      %1 "past": s8[1, 4, 1, 2] (scale 0.5, zero 0) variable initial [1, 2, 3, 4, 5, 6, 7, 8]
+      %2 "kept": s8[1, 3, 1, 2] (scale 0.5, zero 0)
+      %3 "next": s8[1, 4, 1, 2] (scale 0.5, zero 0) updates %1 = CONCATENATION #1 (input0 %1, input1 %0) {axis 1, skip 1}
+      %4 "y": s8[1, 4, 1, 2] (scale 0.5, zero 0) = RELU #2 (input %3)
+    }
+    """
+    assert_rewrites(_SHIFTED, after, NAME)
+
+
+_KEPT_IS_READ = '  %7 "z": s8[1, 3, 1, 2] (scale 0.5, zero 0) = RELU #3 (input %2)'
+_PAST_IS_READ = '  %7 "z": s8[1, 4, 1, 2] (scale 0.5, zero 0) = RELU #3 (input %1)'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reader"),
+    [
+        ("[0, 1, 0, 0]", "[0, 0, 0, 0]", ""),
+        ("input0 %2, input1 %0", "input0 %0, input1 %2", ""),
+        ("(%0) -> (%4)", "(%0) -> (%4, %7)", _KEPT_IS_READ),
+        ("(%0) -> (%4)", "(%0) -> (%4, %7)", _PAST_IS_READ),
+        ("(%0) -> (%4)", "(%0) -> (%4, %2)", ""),
+    ],
+    ids=[
+        "the first rows are kept",
+        "new rows come first",
+        "the kept rows are read",
+        "the variable is read",
+        "kept rows are an output",
+    ],
+)
+def test_rows_are_copied_where_more_is_seen_of_those_before(old: str, new: str, reader: str) -> None:
+    """They would be elsewhere, or be overwritten before they are read."""
+    changed = _SHIFTED.replace(old, new)
+    assert changed != _SHIFTED
+    lines = changed.splitlines()
+    place = 8 if reader == _KEPT_IS_READ else 7
+    assert_stays("\n".join([*lines[:place], *([reader] if reader else []), *lines[place:]]), NAME)
+
+
 @zoo.requires_zoo
 def test_wake_word_takes_as_many_bytes_as_the_page_says() -> None:
     """Of arena and state, with the pass and without."""

@@ -17,11 +17,12 @@ from kibi.codegen.model_c import ModelText, body_text, model_text
 from kibi.codegen.provenance import LICENSE, digest, first_lines, license_text, of_weights
 from kibi.errors import InputError
 from kibi.files import write_folder
-from kibi.ir import Graph, early_exits
+from kibi.ir import Graph, KernelCall, early_exits
 from kibi.kernels import closure, is_shipped
 from kibi.planner import Plan, PlannedModel
 from kibi.planner.plan import FORMAT, RegionUse
 from kibi.planner.together import JointPlan
+from kibi.selection.variant import Goal
 from kibi.targets import Target
 from kibi.text.c import CCode, code, identifier, lines, word
 from kibi.text.file_name import FileName
@@ -29,7 +30,8 @@ from kibi.text.file_text import FileText
 from kibi.text.json import json_text
 from kibi.version import __version__
 
-_FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
+FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
+"""A macro that encloses a part of a kernel."""
 """The lines with which a kernel's file declares a part that can be left out."""
 KERNELS = "kernels"
 """The folder of the kernels and of the headers that they include."""
@@ -291,7 +293,7 @@ def generate(
     every = [each for b in bindings for each in b.with_subgraphs]
     checkpoints = lives_c.KERNELS if extras.checkpoints else frozenset()
     shared = closure(checkpoints.union(*(b.kernels for b in every)), target.kernel_sets)
-    needed = frozenset().union(*(call.features for b in every for call in b.calls))
+    needed = frozenset().union(*(_features(call, b.plan.goal) for b in every for call in b.calls))
     texts = {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     for file_name, text in texts.items():
         files.add(FileName(file_name, KERNELS), text, is_ours=is_shipped(file_name))
@@ -307,6 +309,12 @@ def generate(
         data={FileName(f"{b.prefix.text}_weights.bin"): b.stored_weights.content for b in bindings if b.fetches},
     )
     return plain.arranged(files.texts)
+
+
+def _features(call: KernelCall, goal: Goal) -> frozenset[str]:
+    """The parts of a kernel's files that a call needs for a goal."""
+    least = call.least_features
+    return call.features if least is None or goal is not Goal.FLASH else least
 
 
 def _check_extras(b: EmitContext) -> None:
@@ -412,7 +420,7 @@ def _renamed(text: CCode, library: CCode, files: Mapping[str, CCode], needed: fr
         needed: the features that some call needs; all others of these kernels are left out.
     """
     functions = sorted(file.removesuffix(".c") for file in files if file.endswith(".c"))
-    unused = sorted({name for file in files.values() for name in _FEATURE.findall(file.text)} - needed)
+    unused = sorted({name for file in files.values() for name in FEATURE.findall(file.text)} - needed)
     left_out = code("")
     if unused:
         left_out = code(

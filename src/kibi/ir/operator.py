@@ -61,6 +61,7 @@ class KernelCall:
         scratch_alignment: alignment of the scratch in bytes, a power of two.
         takes_step: true if the kernel takes the number of the step.
         features: macros that enable the parts of the kernel's files that this call needs; a library leaves out all other parts.
+        least_features: those that it needs where the least flash is the goal, at any cost in instructions; None: the same.
         is_untyped: true if the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
         inplace_distance_bytes: for each row input that is there, the least distance by which the output of a step must begin
             below an input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may.
@@ -75,6 +76,7 @@ class KernelCall:
     is_untyped: bool = False
     inplace_distance_bytes: tuple[int | None, ...] = ()
     features: frozenset[str] = frozenset()
+    least_features: frozenset[str] | None = None
     scratch_alignment: int = 4
 
     def __post_init__(self) -> None:

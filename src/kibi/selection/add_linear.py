@@ -1,4 +1,4 @@
-"""Additions of rows of the same shape as one linear function, rounded once: rule N22."""
+"""Sums and differences of rows of the same shape as one linear function, rounded once: rule N22."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -29,6 +29,16 @@ def pack_add(call: KernelCall) -> KernelCall | None:
     TFLM rounds each input, the sum and the output. This kernel rounds once; the function tries all 256 * 256 pairs of inputs to
     find out whether the outputs are equal.
     """
+    return _packed(call, 1)
+
+
+def pack_sub(call: KernelCall) -> KernelCall | None:
+    """Packs a call of `kibi_sub_s8`: the sum of the first input and of the second one times a factor below 0; None as for sums."""
+    return _packed(call, -1)
+
+
+def _packed(call: KernelCall, sign: int) -> KernelCall | None:
+    """Returns the call that adds the inputs, the second one times the sign, or None."""
     layer = call.params_as(ScaledSumParams)
     is_plain = layer.pieces == layer.step1 == layer.step2 == 1
     if not is_plain or (layer.activation_min, layer.activation_max) != (-128, 127):
@@ -36,8 +46,8 @@ def pack_add(call: KernelCall) -> KernelCall | None:
     output = Multiplier(layer.output_multiplier, layer.output_shift)
     inputs = (Multiplier(layer.multiplier1, layer.shift1), Multiplier(layer.multiplier2, layer.shift2))
     zero_points = (layer.zero_point1, layer.zero_point2, layer.output_zero_point)
-    factors = tuple(_factor(each, output) for each in inputs)
-    start = _start(inputs, output, zero_points, factors)
+    factors = _factor(inputs[0], output), sign * _factor(inputs[1], output)
+    start = _start(inputs, output, zero_points, factors, sign)
     if start is None:
         return None
     params = AddLinearParams(factor1=factors[0], factor2=factors[1], start=start, elements=layer.elements)
@@ -55,13 +65,15 @@ def _start(
     inputs: tuple[Multiplier, Multiplier],
     output: Multiplier,
     zero_points: tuple[int, int, int],
-    factors: tuple[int, ...],
+    factors: tuple[int, int],
+    sign: int,
 ) -> int | None:
     """Returns the middle of the constants that, added to each sum before shift and clamp, give its output; None if none does.
 
-    It depends on the scales and zero points alone: layers that have the same are tried once.
+    The second input is subtracted where the sign is -1; its factor has that sign, too. It depends on the scales and
+    zero points alone: layers that have the same are tried once.
     """
-    if max(factors) >= _LIMIT:
+    if max(map(abs, factors)) >= _LIMIT:
         return None
     first, second = (_BYTES * factor >> _FACTOR_BITS for factor in factors)
     rows, columns = (
@@ -70,7 +82,7 @@ def _start(
     )
     least, most = list[int](), list[int]()
     for part in (slice(begin, begin + _ROWS) for begin in range(0, len(_BYTES), _ROWS)):
-        outputs = requantize(rows[part, None] + columns, output.value, output.shift) + zero_points[2]
+        outputs = requantize(rows[part, None] + sign * columns, output.value, output.shift) + zero_points[2]
         outputs = np.clip(outputs, -128, 127, out=outputs)
         # What a sum lacks of its output, in units of the last bit, and what it lacks of the next one less one bit.
         missing = (outputs << _FRACTION_BITS) - (first[part, None] + second)
@@ -78,9 +90,11 @@ def _start(
         most.append(int(np.where(outputs < 127, missing, _LIMIT).min()) + (1 << _FRACTION_BITS))
     lowest, highest = max(least), min(_LIMIT, *most) - 1
     start = (lowest + highest) // 2
-    if lowest > highest or not -_LIMIT <= start + first[0] + second[0] <= start + first[-1] + second[-1] < _LIMIT:
-        return None
-    return start
+    reach = factors[0] // 2 + abs(factors[1]) // 2 + 2
+    return start if lowest <= highest and -_LIMIT <= start - reach <= start + reach < _LIMIT else None
 
 
-ADD_LINEAR = Variant(_KERNEL, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add)
+ADD_LINEAR = (
+    Variant(_KERNEL, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add),
+    Variant(_KERNEL, "kibi_sub_s8", "armv7em", frozenset(Goal), pack_sub),
+)

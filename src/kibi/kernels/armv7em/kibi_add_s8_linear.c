@@ -1,4 +1,4 @@
-/* ADD, int8, one rounding, Armv7E-M: the same instructions from every compiler. */
+/* ADD and SUB, int8, one rounding, Armv7E-M: the same instructions from every compiler. */
 #include "kibi_binary.h"
 
 #include "kibi_dsp.h"

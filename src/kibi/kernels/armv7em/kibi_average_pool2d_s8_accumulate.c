@@ -2,8 +2,7 @@
  * integer_ops/pooling.h, AveragePool. */
 #include "kibi_pool2d.h"
 
-#include <string.h>
-
+#include "kibi_add_columns_s8.h"
 #include "kibi_requantize.h"
 
 /* The columns of window `x` that are inside the input: the first, and how many. */
@@ -28,50 +27,22 @@ static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi
     }
 }
 
-/* Adds columns, at least one, to sums that begin with 0 where `mask` is 0; else it is -1. */
-static KIBI_NOINLINE void add_columns(int32_t *sums, const int8_t *input, int32_t channels, int32_t columns, int32_t mask)
-{
-    int32_t c = 0;
-    for (; c + 4 <= channels; c += 4) {
-        const int8_t *column = input + c;
-        int32_t s0 = sums[c] & mask;
-        int32_t s1 = sums[c + 1] & mask;
-        int32_t s2 = sums[c + 2] & mask;
-        int32_t s3 = sums[c + 3] & mask;
-        for (int32_t i = 0; i < columns; ++i) {
-            uint32_t word;
-            memcpy(&word, column, sizeof(word));
-            s0 += (int8_t)word;
-            s1 += (int8_t)(word >> 8);
-            s2 += (int8_t)(word >> 16);
-            s3 += (int8_t)(word >> 24);
-            column += channels;
-        }
-        sums[c] = s0;
-        sums[c + 1] = s1;
-        sums[c + 2] = s2;
-        sums[c + 3] = s3;
-    }
-    for (; c < channels; ++c) {
-        int32_t sum = sums[c] & mask;
-        for (int32_t i = 0; i < columns; ++i) {
-            sum += input[i * channels + c];
-        }
-        sums[c] = sum;
-    }
-}
-
 void kibi_average_pool2d_s8_accumulate(int8_t *output, const int8_t *const *rows,
                                        const kibi_pool_accumulate_params *params, void *scratch, int32_t step)
 {
     const kibi_pool_accumulate_params *const p = params;
     int32_t *const sums = (int32_t *)scratch;
     KIBI_ASSERT(sums != NULL && (uintptr_t)scratch % sizeof(int32_t) == 0 && step >= 0 && step < p->steps);
+    if (step == 0) {
+        for (int32_t o = 0; o < p->output_width * p->channels; ++o) {
+            sums[o] = 0;
+            __asm__ volatile(""); /* else compilers call memset, which is large */
+        }
+    }
     for (int32_t x = 0; x < p->output_width; ++x) {
         int32_t first;
         const int32_t columns = columns_inside(x, p, &first);
-        add_columns(sums + x * p->channels, rows[0] + first * p->channels, p->channels, columns,
-                    step == 0 ? 0 : -1);
+        kibi_add_columns_s8(sums + x * p->channels, rows[0] + first * p->channels, p->channels, columns);
     }
     if (step == p->steps - 1) {
         finish(output, sums, p);

@@ -189,21 +189,21 @@ class ScaledSumParams(
 
 
 class AddLinearParams(Params, kernels=("kibi_add_s8_linear",)):
-    """ADD of two rows of s8 of the same shape where one rounding is enough.
+    """ADD and SUB of two rows of s8 of the same shape where one rounding is enough.
 
     An output is `floor(a * factor1 / 2**8) + floor(b * factor2 / 2**8) + start`, shifted to the right by 20 and cut to s8.
     """
 
     factor1: int = number(DType.S32)
-    factor2: int = number(DType.S32)
+    factor2: int = number(DType.S32, "below 0 where the second input is subtracted")
     start: int = number(DType.S32)
     elements: int = number(DType.S32, "at least 1")
     contract = """
         require: 1 <= elements
         require: 0 <= factor1
-        require: 0 <= factor2
-        require: factor1 // 2 - factor1 // 256 + factor2 // 2 - factor2 // 256 + start + 2 <= 2**31 - 1
-        require: -2**31 <= start - factor1 // 2 - factor2 // 2 - 2
+        require: -2**31 + 1 <= factor2
+        require: factor1 // 2 + max(factor2, 0 - factor2) // 2 + start + 2 <= 2**31 - 1
+        require: -2**31 <= start - factor1 // 2 - max(factor2, 0 - factor2) // 2 - 2
         input: 1 x elements
         input: 1 x elements
         output: elements

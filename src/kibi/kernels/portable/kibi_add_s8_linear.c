@@ -1,4 +1,4 @@
-/* ADD, int8, one rounding, portable. */
+/* ADD and SUB, int8, one rounding, portable. */
 #include "kibi_binary.h"
 
 /* floor(element * factor / 2**8). */

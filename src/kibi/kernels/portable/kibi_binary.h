@@ -176,12 +176,12 @@ void kibi_sub_s8(int8_t *output, const int8_t *const *rows, const kibi_scaled_su
  * any two int8 the sum fits 32 bits. Kernels in assembly know where each field is. */
 typedef struct {
     int32_t factor1;
-    int32_t factor2;
+    int32_t factor2;  /* below 0 where the second input is subtracted */
     int32_t start;
     int32_t elements; /* at least 1 */
 } kibi_add_s8_linear_params;
 
-/* ADD of two rows of the same shape where one rounding is enough, as was proven for every pair of inputs.
+/* ADD or SUB of two rows of the same shape where one rounding is enough, as was proven for every pair of inputs.
  * output: [elements]; may be an input row, or begin below it.
  * rows: two pointers to [elements].
  * scratch: none. */

@@ -1,7 +1,7 @@
 /* CONCATENATION, PACK, any type, portable. Source of the rule: TFLM, micro/kernels/concatenation.cc and pack.cc. */
 #include "kibi_concatenation_any.h"
 
-#include <string.h>
+#include "kibi_move_bytes.h"
 
 void kibi_concatenation_any(void *output, const void *const *rows, const kibi_concatenation_any_params *params, void *scratch)
 {
@@ -13,8 +13,7 @@ void kibi_concatenation_any(void *output, const void *const *rows, const kibi_co
             const int32_t bytes = KIBI_AT(int32_t, params, pieces)[2 * input + 1];
             for (int32_t piece = 0; piece < KIBI_AT(int32_t, params, pieces)[2 * input]; ++piece, ++row) {
                 if (*row != NULL) {
-                    memmove(to, (const uint8_t *)*row + turn * bytes, (size_t)bytes);
-                    to += bytes;
+                    to = kibi_move_bytes(to, (const uint8_t *)*row + turn * bytes, bytes);
                 }
             }
         }

@@ -1,14 +1,13 @@
 /* RESHAPE, SQUEEZE, EXPAND_DIMS, any type, portable: the pieces of an output row, one after another. */
 #include "kibi_copy.h"
 
-#include <string.h>
+#include "kibi_move_bytes.h"
 
 void kibi_copy_any(void *output, const void *const *rows, const kibi_copy_any_params *params, void *scratch)
 {
     uint8_t *to = (uint8_t *)output;
     (void)scratch;
     for (int32_t piece = 0; piece < params->pieces; ++piece) {
-        memmove(to, rows[piece], (size_t)params->bytes);
-        to += params->bytes;
+        to = kibi_move_bytes(to, rows[piece], params->bytes);
     }
 }

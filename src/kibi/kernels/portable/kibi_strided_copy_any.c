@@ -1,7 +1,7 @@
 /* STRIDED_SLICE, SLICE, SPLIT, SPLIT_V, UNPACK, TRANSPOSE, any type, portable. */
 #include "kibi_strided_copy_any.h"
 
-#include <string.h>
+#include "kibi_move_bytes.h"
 
 enum { MOST_AXES = 8 };
 
@@ -15,8 +15,7 @@ void kibi_strided_copy_any(void *output, const void *const *rows, const kibi_str
     (void)scratch;
     KIBI_ASSERT(params->axes >= 1 && params->axes <= MOST_AXES);
     while (axis >= 0) {
-        memmove(to, (const uint8_t *)rows[pointer] + byte, (size_t)params->bytes);
-        to += params->bytes;
+        to = kibi_move_bytes(to, (const uint8_t *)rows[pointer] + byte, params->bytes);
         for (axis = params->axes - 1; axis >= 0; --axis) {
             const int32_t *const loop = KIBI_AT(int32_t, params, loops) + 3 * axis;
             pointer += loop[1];

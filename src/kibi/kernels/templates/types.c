@@ -19,16 +19,19 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 {
     const PARAMS *const p = params;
     const int32_t channels = p->before_channels + p->channels + p->after_channels;
+    /* Columns without padding of their own are one run. */
+    const int32_t columns = channels == p->channels ? 1 : p->width;
+    const int32_t run = channels == p->channels ? p->width * channels : p->channels;
     const VALUE value = (VALUE)p->value;
     (void)scratch;
     output = fill(output, value, p->before_width * channels);
     for (int32_t piece = 0; piece < p->pieces; ++piece) {
         const TYPE_t *input = rows[piece];
-        for (int32_t column = 0; column < p->width; ++column) {
+        for (int32_t column = 0; column < columns; ++column) {
             output = fill(output, value, p->before_channels);
-            memmove(output, input, (size_t)p->channels * sizeof(*output));
-            input += p->channels;
-            output = fill(output + p->channels, value, p->after_channels);
+            memmove(output, input, (size_t)run * sizeof(*output));
+            input += run;
+            output = fill(output + run, value, p->after_channels);
         }
     }
     fill(output, value, p->after_width * channels);

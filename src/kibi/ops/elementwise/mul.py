@@ -1,7 +1,7 @@
 """MUL."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,8 @@ from kibi.ops.elementwise.broadcast import Elementwise2, is_quantized
 from kibi.ops.registry import register
 from kibi.quant import Multiplier, requantize, wrap_s32
 
+_FOUR = 4
+"""Elements that the kernel of bytes takes at once."""
 _OPERANDS = ("input1", "input2", "output")
 
 
@@ -67,15 +69,29 @@ class Mul(Elementwise2):
         if dtype is DType.S16:
             return self.call(view, MulS16Params, **scaling)
         zero1, zero2, zero_point = (view[name].quantization.zero_point for name in _OPERANDS)
-        return self.call(
+        call = self.call(
             view, MulS8Params, zero_point1=zero1, zero_point2=zero2, output_zero_point=zero_point, **scaling
         )
+        return _with_features(call)
 
 
 def _multiplier(view: NodeView) -> Multiplier:
     """Rule N10: the product of the inputs' scales over the output's."""
     scale1, scale2, scale = (view[name].quantization.scale for name in _OPERANDS)
     return checks.factor(scale1 * scale2 / scale)
+
+
+def _with_features(call: KernelCall) -> KernelCall:
+    """The call of the kernel of bytes with the parts that it needs: it takes four elements at once where no input broadcasts."""
+    p = call.params_as(MulS8Params)
+    has_fours = p.elements >= _FOUR and p.step1 == p.step2 == 1 and p.output_shift < 0
+    parts = {
+        "OF_FOURS": has_fours,
+        "OF_ACTIVATIONS": has_fours and (p.activation_min, p.activation_max) != DType.S8.limits,
+        "OF_SINGLES": not has_fours or p.elements % _FOUR != 0,
+    }
+    needed = frozenset(f"KIBI_MUL_S8_{part}" for part, is_needed in parts.items() if is_needed)
+    return replace(call, features=needed, least_features=frozenset({"KIBI_MUL_S8_OF_SINGLES"}))
 
 
 register(Mul)

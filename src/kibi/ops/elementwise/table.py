@@ -13,6 +13,8 @@ from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.unary import TableParams
 from kibi.ops import checks
 
+_FOUR = 4
+"""Elements that the kernel takes at once."""
 ALL_S8 = np.arange(-128, 128, dtype=np.int64)
 """Every input, in the order of the table."""
 
@@ -60,5 +62,12 @@ def table_rows(table: NDArray[np.int8]) -> Callable[[Rows], Array]:
 
 def table_call(table: NDArray[np.int8], view: NodeView) -> KernelCall:
     """The call of `kibi_table_s8`."""
-    params = TableParams(table=table, elements=view.output.type.row_elements)
-    return KernelCall("kibi_table_s8", params, inplace_distance_bytes=(0,))
+    elements = view.output.type.row_elements
+    parts = {"OF_FOURS": elements >= _FOUR, "OF_SINGLES": elements % _FOUR != 0}
+    return KernelCall(
+        "kibi_table_s8",
+        TableParams(table=table, elements=elements),
+        inplace_distance_bytes=(0,),
+        features=frozenset(f"KIBI_TABLE_S8_{part}" for part, is_needed in parts.items() if is_needed),
+        least_features=frozenset({"KIBI_TABLE_S8_OF_SINGLES"}),
+    )

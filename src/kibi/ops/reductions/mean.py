@@ -1,6 +1,6 @@
 """MEAN."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar
 
@@ -13,8 +13,13 @@ from kibi.kernels.params.reductions import MeanF32Params, MeanParams
 from kibi.ops import checks
 from kibi.ops.reductions.reduction import Reduction, accumulation, axes_of, loop_params
 from kibi.ops.registry import register
+from kibi.ops.sums.columns import SINGLE_COLUMNS, column_parts
 from kibi.ops.sums.integer_sums import ScaledSums
 from kibi.quant import Multiplier
+
+_ANY_AXES = "KIBI_MEAN_S8_OF_ANY_AXES"
+_FOUR = 4
+"""Channels of columns that the kernel of bytes takes at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,18 @@ class Mean(Reduction):
             params = MeanParams(**loops, **ScaledSums(self.multiplier(view), count).scaling_params(view))
         # The last call has read its row before it writes.
         scratch_bytes = 4 * view.output.type.elements
-        return KernelCall(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
+        call = KernelCall(f"kibi_mean_{dtype}", params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
+        return _with_features(call) if dtype is DType.S8 else call
+
+
+def _with_features(call: KernelCall) -> KernelCall:
+    """The call of the kernel of bytes with the parts that it needs: those for columns where a row's columns become one."""
+    p = call.params_as(MeanParams)
+    if (p.step2, p.step3) != (0, 1):
+        return replace(call, features=frozenset({_ANY_AXES}))
+    parts = column_parts(p.size3)
+    features = parts if p.size3 >= _FOUR else parts | {_ANY_AXES}
+    return replace(call, features=features, least_features=frozenset({_ANY_AXES, SINGLE_COLUMNS}))
 
 
 def _add(sums: Array, places: NDArray[np.int64], row: Array) -> None:

@@ -1,7 +1,7 @@
 """The shared parts of the two poolings: geometry, rule, parameters."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,9 +14,16 @@ from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
 from kibi.ops.overlap import window_distance
+from kibi.ops.sums.columns import SINGLE_COLUMNS, column_parts
 from kibi.ops.sums.float_sums import activation_params
 from kibi.ops.windows.window import Window, output_shape
 
+_FOUR = 4
+"""Channels that kernels of bytes take at once."""
+_TWO = 2
+"""Rows and columns of the usual window."""
+_MOST_IN_FOURS = {"kibi_average_pool2d_s8": 256, "kibi_max_pool2d_s8": 1 << 31}
+"""Kernels of bytes with a part for each kind of window, and how many elements a window may have for four channels at once."""
 _KEPT_TAPS = 1 << 12
 """Columns of a window whose places are kept from row to row."""
 
@@ -96,9 +103,11 @@ class Pool2D(Operator):
             params = PARAMS[accumulating](steps=self.steps(view), **fields)
             # The last call has read its row before it writes.
             scratch_bytes = self._accumulator_bytes(view)
-            return KernelCall(accumulating, params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
+            call = KernelCall(accumulating, params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
+            return _with_features(call, window)
         params = PARAMS[at_once](kernel_rows=window.kernel_rows, **fields)
-        return KernelCall(at_once, params, inplace_distance_bytes=(dtype.size_bytes * window_distance(window),))
+        distance = dtype.size_bytes * window_distance(window)
+        return _with_features(KernelCall(at_once, params, inplace_distance_bytes=(distance,)), window)
 
     def clamped(self, view: NodeView) -> Callable[[Array], Array]:
         """A function that cuts integers to the activation's range, and gives them the output's type."""
@@ -124,6 +133,25 @@ class Pool2D(Operator):
 
     def _accumulator_bytes(self, view: NodeView) -> int:
         return view.output.type.elements * self.accumulator(view["input"].type.dtype).size_bytes
+
+
+def _with_features(call: KernelCall, window: Window) -> KernelCall:
+    """The call with the parts of its kernel that it needs, of those for bytes that take four channels at once."""
+    has_fours = window.channels >= _FOUR
+    if call.kernel == "kibi_average_pool2d_s8_accumulate":
+        return replace(call, features=column_parts(window.channels), least_features=frozenset({SINGLE_COLUMNS}))
+    if call.kernel not in _MOST_IN_FOURS:
+        return call
+    is_two_by_two = window.kernel_rows == window.kernel_width == _TWO
+    is_small = window.kernel_rows * window.kernel_width <= _MOST_IN_FOURS[call.kernel]
+    parts = {
+        "OF_TWO_BY_TWO": has_fours and is_two_by_two,
+        "OF_FOURS": has_fours and is_small and not (is_two_by_two and window.is_inside),
+        "OF_SINGLES": window.channels % _FOUR != 0 or not is_small,
+    }
+    prefix = call.kernel.upper()
+    needed = frozenset(f"{prefix}_{part}" for part, is_needed in parts.items() if is_needed)
+    return replace(call, features=needed, least_features=frozenset({f"{prefix}_OF_SINGLES"}))
 
 
 def is_float(view: NodeView) -> bool:

@@ -69,6 +69,15 @@ class Window:
         """The rows of one batch of the input that output row 0 reads, where the window is not dilated."""
         return range(max(0, -self.pad_rows), min(self.input_rows, self.kernel_rows - self.pad_rows))
 
+    @property
+    def is_inside(self) -> bool:
+        """True if no window reaches over the edge of the input, where the window is not dilated."""
+        return (
+            self.pad_rows == self.pad_width == 0
+            and (self.output_rows - 1) * self.stride_rows + self.kernel_rows <= self.input_rows
+            and (self.output_width - 1) * self.stride_width + self.kernel_width <= self.input_width
+        )
+
     def first_inside(self, x: int) -> int:
         """The first column of the input that is under the window of output column `x`."""
         start = x * self.stride_width - self.pad_width

@@ -147,7 +147,7 @@ def _write_sum(call: Call, a: Numbers, b: Numbers, kind: DType) -> None:
 
 @kernel("kibi_add_s8_linear")
 def linear_sum(call: Call) -> None:
-    """ADD of two rows of one shape, rounded once."""
+    """ADD or SUB of two rows of one shape, rounded once."""
     p = call.numbers
     a, b = (call.row(number, p.elements, "i1").astype(np.int64) for number in range(2))
     found = ((a * p.factor1 >> 8) + (b * p.factor2 >> 8) + p.start) >> 20

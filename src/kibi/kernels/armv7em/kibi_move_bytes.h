@@ -1,0 +1,10 @@
+/* Copies of bytes that may overlap. */
+#ifndef KIBI_MOVE_BYTES_H
+#define KIBI_MOVE_BYTES_H
+
+#include "kibi.h"
+
+/* Copies bytes as if all were read before the first is written. Returns what is after the copy. */
+uint8_t *kibi_move_bytes(void *to, const void *from, int32_t count);
+
+#endif

@@ -1,0 +1,41 @@
+"""QUANTIZE from f32 to s8 by the processor's own conversion gives the portable kernel's bytes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kibi.dtypes import Array
+from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
+from tests.support.amount import sample
+
+_KERNEL = "kibi_quantize_f32_s8"
+_BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
+_SCALES = ((0.25, 3), (0.0471, -128), (0.1, 127), (1e-38, 0), (1e38, -5))
+_ALIGNED = np.zeros(3, np.int8)
+"""Comes before a row, so that it begins at a multiple of four."""
+
+
+def _values(scale: float) -> Array:
+    """Drawn ones; halves of the scale with their neighbours; what is very large, very small, or no number."""
+    rng = np.random.default_rng(0)
+    special = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 0.0, -0.0, 1e-40, -1e-40])
+    with np.errstate(over="ignore"):
+        halves = (np.arange(-600, 600) * 0.5 * scale).astype(np.float32)
+        drawn = (rng.normal(0, 60, 1000) * scale).astype(np.float32)
+    found = np.concatenate([drawn, halves, special.astype(np.float32)])
+    infinite = np.float32(np.inf)
+    return np.concatenate([found, np.nextafter(found, infinite), np.nextafter(found, -infinite)])
+
+
+@pytest.mark.parametrize(("name", "compiler", "level"), sample(_BUILDS))
+def test_every_kind_of_float_gives_the_portable_byte(name: str, compiler: str, level: str, tmp_path: Path) -> None:
+    """Halves of both signs, their neighbours, infinities, NaN and subnormal numbers, in at most 11.5 instructions for each."""
+    own = KernelOnCore(_KERNEL, ARMV7EM, tmp_path / "own", name=name, compiler=compiler, level=level)
+    plain = KernelOnCore(_KERNEL, PORTABLE, tmp_path / "plain", name=name)
+    for scale, zero_point in _SCALES:
+        values = _values(scale)
+        params: dict[str, int | Array] = {"elements": len(values), "zero_point": zero_point}
+        case = Case({**params, "scale": scale}, [[1]], [_ALIGNED, values], len(values))  # type: ignore[dict-item]
+        assert own.run(case) == plain.run(case), (scale, zero_point)
+        assert own.instructions < 11.5 * len(values)
