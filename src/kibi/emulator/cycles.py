@@ -11,8 +11,8 @@ Sources, by core:
   timings"; for the floating-point unit table 7-1 and what `kibi.emulator.float_unit` says of it: multiple accesses 1+N, a
   move of a register pair 2.
 - Cortex-M33: Arm published no table. That of the M4 comes within 7 % of measured programs.
-- Cortex-M7: Arm published no table. `kibi.emulator.dual_issue` has a model made of what others measured; nobody has
-  compared its sums with a board.
+- Cortex-M7: Arm published no table. `kibi.emulator.dual_issue` has a model made of what others measured; its sums
+  were not compared with a board.
 
 Rules of M3 and M4 between neighbours ("Load/store timings"): a store to a base plus a constant takes one cycle; a load
 or store directly after a load costs one cycle less, unless its address is made from what was loaded or the first one

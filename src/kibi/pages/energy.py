@@ -7,7 +7,7 @@ from kibi.targets import Board
 
 
 def energy_record(measured: MeasuredModel, board: Board | None) -> dict[str, Any]:
-    """The estimate for a board, with what it is made of: `microjoules` is null where there is none, and `missing` says why.
+    """The estimate for a board, with what it is made of: `microjoules` is null without an estimate, and `missing` says why.
 
     It is the product of cycles, current for each megahertz, and supply. Nothing was measured: the cycles are without wait states of
     the flash, and the current is that of the chip alone, while its core runs from flash and its peripherals are off.

@@ -1,4 +1,4 @@
-"""The error of each layer of a model of integers, beside the float32 model that it was made from, whoever made it."""
+"""The error of each layer of a model of integers, beside the float32 model that any tool made it from."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -153,7 +153,7 @@ def partners_of(graph: Graph, reference: Graph) -> dict[int, int]:
     an end that says that there are integers. A name that several tensors of a model have is none.
 
     Raises:
-        InputError: there is none at all.
+        InputError: the reference makes no tensor of float32.
     """
     theirs = [tensor for tensor in _made(reference) if tensor.type.dtype is DType.F32]
     if not theirs:

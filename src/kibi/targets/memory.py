@@ -55,7 +55,7 @@ class Memory:
         read_bytes: bytes of one read of the flash, aligned; a power of two.
         clock_limits_hz: the highest clock without a wait state, with one, with two and so on; empty if they do not depend on it.
         fixed_wait_states: wait states at every clock, where there are no such limits.
-        instruction_cache, data_cache: caches of fetches, and of loads; None where there is none.
+        instruction_cache, data_cache: caches of fetches, and of loads; None if the chip has no such cache.
         unified_cache: a cache of both, instead of these two.
         has_prefetch: True if the read after that which instructions come from is begun ahead.
         miss_cycles: what a miss costs beyond the wait states.
@@ -92,7 +92,7 @@ def memory(name: str) -> Memory:
     """Returns the memory interface of that name.
 
     Raises:
-        TargetError: there is none.
+        TargetError: no memory has that name.
     """
     try:
         return memories()[name]
