@@ -180,7 +180,7 @@ _PASSES = (
         "nodes[place], op=replace(op, skip=new.type.shape[axis])",
         "nodes[place], op=replace(op, skip=1)",
         "A variable moves along by one row where more are appended.",
-        ("tests/passes/test_simplify.py", "-k", "streaming"),
+        ("tests/passes/test_append_in_place.py",),
     ),
     Mutation(
         "passes.outputs-are-dropped",

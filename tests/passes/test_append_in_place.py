@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import kibi
@@ -41,6 +42,23 @@ def test_variable_moves_along_in_its_own_bytes() -> None:
     }
     """
     assert_rewrites(_BEFORE, after, NAME)
+
+
+def test_variable_moves_along_by_as_many_rows_as_are_new() -> None:
+    """Two rows in each inference: the outputs are those of the model before, one inference after another."""
+    text = (
+        _BEFORE.replace("s8[1, 1, 1, 2]", "s8[1, 2, 1, 2]")
+        .replace("s8[1, 5, 1, 2]", "s8[1, 6, 1, 2]")
+        .replace("[0, 1, 0, 0]", "[0, 2, 0, 0]")
+    )
+    graph = parse_text(text, "stream")
+    after = simplify(graph, only(NAME)).graph
+    assert [node.op.name for node in after.nodes] == ["CONCATENATION", "RELU"]
+    runners = [Interpreter(each, plan(each, target("host"))) for each in (graph, after)]
+    for step in range(4):
+        rows = np.arange(4 * step + 1, 4 * step + 5, dtype=np.int8).reshape(1, 2, 1, 2)
+        before, found = (runner.run([rows])[0] for runner in runners)
+        assert before.tobytes() == found.tobytes()
 
 
 @pytest.mark.parametrize("granularity", list(Granularity))
