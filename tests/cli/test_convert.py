@@ -80,3 +80,11 @@ def test_ends_that_cannot_be_integers_end_in_a_reason(kibi: Kibi, tmp_path: Path
     done = kibi("convert", path, "--input", "streamed", "-o", tmp_path / "out.tflite")
     assert done.code == 4
     assert "Give quantized, or leave it out" in done.err
+
+
+def test_ways_of_handing_over_are_checked_beside_quantized(kibi: Kibi) -> None:
+    """An unknown one, and two at once; before the model is read."""
+    done = kibi("plan", "never-read.tflite", "--input", "quantized,flying")
+    assert "inputs cannot be 'flying'. They can be: stored, streamed, external; and quantized" in done.err
+    done = kibi("plan", "never-read.tflite", "--input", "stored,external")
+    assert "inputs cannot be stored and external at once" in done.err

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kibi.errors import PlanError
+
 _QUANTIZED = "quantized"
 
 QuantizedOutputs = Annotated[
@@ -56,7 +58,30 @@ def ends_of(input_mode: str | None, quantized_outputs: bool) -> Ends:
     Args:
         input_mode: the value of `--input`: `quantized`, a way of handing over, or both with a comma.
         quantized_outputs: the flag.
+
+    Raises:
+        PlanError: inputs cannot be handed over so.
     """
     parts = [] if input_mode is None else input_mode.split(",")
     ways = [part for part in parts if part != _QUANTIZED]
-    return Ends(",".join(ways) or None, _QUANTIZED in parts, quantized_outputs)
+    if ways:
+        _check_ways(ways)
+    return Ends(ways[0] if ways else None, _QUANTIZED in parts, quantized_outputs)
+
+
+def _check_ways(ways: list[str]) -> None:
+    """Checks that inputs are handed over in one way.
+
+    Raises:
+        PlanError: no way has such a name, or there are several.
+    """
+    from kibi.planner.plan import Handover  # noqa: PLC0415
+
+    known = ", ".join(Handover)
+    unknown = next((way for way in ways if way not in list(Handover)), None)
+    if unknown is not None:
+        raise PlanError(
+            f"inputs cannot be {unknown!r}. They can be: {known}; and {_QUANTIZED}, also with a comma beside one."
+        )
+    if len(ways) > 1:
+        raise PlanError(f"inputs cannot be {' and '.join(ways)} at once. Give one of: {known}.")
