@@ -1,6 +1,5 @@
 """How cores read their flash, as data: wait states, caches and prefetch of the memory interfaces that makers document."""
 
-import tomllib
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -85,6 +84,8 @@ class Memory:
 def memories() -> Mapping[str, Memory]:
     """Returns all memory interfaces that Kibi has a model of, by name."""
     text = files("kibi.targets").joinpath("memories.toml").read_text(encoding="utf-8")
+    import tomllib  # noqa: PLC0415 - few commands read the table
+
     return {each["name"]: _memory(each) for each in tomllib.loads(text)["memory"]}
 
 
