@@ -42,7 +42,7 @@ LAYERS = (
         "quantizations",
         "updates",
     ),
-    ("conversion",),
+    ("conversion", "measurements"),
     ("sweeps", "gate", "schemas"),
     ("cli", "pytest_plugin"),
     ("__main__",),

@@ -20,13 +20,14 @@ from kibi.targets import Board, Target, board, boards, target, targets
 from kibi.version import __version__
 
 if TYPE_CHECKING:
-    from kibi.api import compile, embed, load, measure, plan, run, simplify, tune, verify  # noqa: A004 - the field's word
+    from kibi.api import compile, embed, load, plan, run, simplify  # noqa: A004 - the field's word
     from kibi.codegen import Library
     from kibi.conversion import convert, from_torch
     from kibi.eager_files import compile_eager
     from kibi.evaluations import compare_layers, evaluate
     from kibi.interpreters import Interpreter
     from kibi.ir import Graph
+    from kibi.measurements import measure, tune, verify
     from kibi.model_reports import report
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
@@ -74,7 +75,7 @@ __all__ = [
     "tune",
     "verify",
 ]
-_FUNCTIONS = ("compile", "embed", "load", "measure", "plan", "run", "simplify", "tune", "verify")
+_FUNCTIONS = ("compile", "embed", "load", "plan", "run", "simplify")
 _LATE = {
     "Graph": "kibi.ir",
     "Interpreter": "kibi.interpreters",
@@ -88,6 +89,7 @@ _LATE = {
     **dict.fromkeys(("convert", "from_torch"), "kibi.conversion"),
     "sweep": "kibi.sweeps.call",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
+    **dict.fromkeys(("measure", "tune", "verify"), "kibi.measurements"),
     **dict.fromkeys(("compile_core", "compile_like", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),
     **dict.fromkeys(("generate_key", "read_package", "sign", "sign_update"), "kibi.updates"),
 }

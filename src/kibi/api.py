@@ -1,4 +1,4 @@
-"""The functions of `import kibi`: load, plan, run, compile, measure, verify.
+"""The functions of `import kibi` from a model to its C: load, simplify, plan, run, embed, compile.
 
 Each function imports what it needs when it is called. So `import kibi` stays quick, and starts no compiler by accident.
 """
@@ -13,7 +13,7 @@ from kibi.dtypes import Array
 from kibi.errors import bounded
 from kibi.ir import Graph
 from kibi.renames import renamed_keywords
-from kibi.targets import Memory, Target
+from kibi.targets import Target
 from kibi.targets import target as target_named
 
 if TYPE_CHECKING:
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from kibi.planner.plan import Plan, Run
     from kibi.planner.regions.file import Region
     from kibi.planner.together import JointPlan
-    from kibi.reports.measurement import Measurement
-    from kibi.reports.verification import Verification
     from kibi.tflm.embedding import Embedding
 
-_DEFAULT_TARGET = "cortex-m4"
+DEFAULT_TARGET = "cortex-m4"
+"""The processor where a caller names none."""
 
 
 @bounded
@@ -105,7 +104,7 @@ def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int 
 @bounded
 def plan(
     model: Graph,
-    target: str | Target = _DEFAULT_TARGET,
+    target: str | Target = DEFAULT_TARGET,
     *,
     runs: "Sequence[Run] | None" = None,
     granularity: str = "row",
@@ -174,7 +173,7 @@ def plan(
 
         return embedded_plan_only(
             model,
-            _target(target),
+            processor_of(target),
             ram,
             alone=runs is None and regions is None and weights == "flash" and (input, output) == ("stored", "stored"),
         )
@@ -188,7 +187,7 @@ def plan(
     listed = load_regions(regions) if isinstance(regions, str | os.PathLike) else regions
     return make(
         model,
-        _target(target),
+        processor_of(target),
         runs=runs,
         granularity=granularity_named(granularity),
         inputs=handover_named(input),
@@ -337,7 +336,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     given = [parts] if isinstance(parts, Plan) else list(parts or ())
     if given and len(given) != len(models):
         raise InputError(f"{len(models)} models need as many plans; {len(given)} were given.")
-    processor = _target(target or (given[0].target if given else _DEFAULT_TARGET))
+    processor = processor_of(target or (given[0].target if given else DEFAULT_TARGET))
     wanted = goal_named(goal or "balanced")
     others = [each.goal for each in given if goal and each.goal is not wanted]
     if others:
@@ -346,161 +345,22 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
         )
     if given and weights is not None:
         raise InputError("a plan that is given has its kernels. Give weights to `kibi.plan`, or leave the plan out.")
-    plans = given or [_default_plan(graph, processor, wanted.value, weights or "flash") for graph in models]
+    plans = given or [default_plan(graph, processor, wanted.value, weights or "flash") for graph in models]
     planned = planned or [validate(graph, each) for graph, each in zip(models, plans, strict=True)]
     extras = Extras.of(slices=slices, lease=lease, spare=spare, checkpoints=checkpoints)
     library = generate(planned, processor, name=name, command=command, extras=extras, joint=joint)
     return write(library if package is None else packaged(library, package), folder)
 
 
-@renamed_keywords(optimize="goal")
-@bounded
-def tune(
-    model: Graph,
-    plan: "Plan | None" = None,
-    *,
-    target: str | Target | None = None,
-    goal: str = "balanced",
-    compiler: str = "zig",
-    level: str = "s",
-) -> "Tuning":
-    """Counts every kernel that may run a layer of a model on the emulated core, and chooses the best for each.
-
-    Args:
-        model: the graph.
-        plan: its plan; None: the default plan.
-        target: the processor; None: the plan's, or Cortex-M4 without a plan.
-        goal: `balanced` or `speed`: the fewest instructions; `flash`: the least flash.
-        compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
-        level: the compiler's: `0`, `1`, `2`, `3` or `s`.
-
-    Returns:
-        The choice and the counts, for `plan`.
+def processor_of(target: str | Target) -> Target:
+    """A processor that is given by its name, or as it is.
 
     Raises:
-        TargetError: no such target, or nothing emulates it.
-        InputError: there is no such goal.
-        PlanError: the plan is not right for the model.
-        ToolchainError: the compiler is missing or fails.
-        EmulationError: a kernel goes wrong.
+        TargetError: no such target.
     """
-    from kibi.engines.tuning import tune as count  # noqa: PLC0415
-    from kibi.planner import validate  # noqa: PLC0415
-    from kibi.selection import goal_named  # noqa: PLC0415
-
-    processor = _target(target or (plan.target if plan else _DEFAULT_TARGET))
-    wanted = goal_named(goal)
-    if plan is not None:
-        validate(model, plan)
-    made = plan or _default_plan(model, processor, goal)
-    return count(model, made, processor, wanted, compiler=compiler, level=level)
-
-
-@renamed_keywords(optimize="level")
-@bounded
-def measure(
-    library: "Library",
-    *,
-    compiler: str = "zig",
-    level: str = "s",
-    seed: int = 0,
-    runs: int | None = None,
-    oracle: bool = True,
-    memory: Memory | None = None,
-    code_in_ram: bool = False,
-) -> "Measurement":
-    """Compiles and links a library, and runs it on the emulated core of its target.
-
-    Args:
-        library: what `compile` gave.
-        compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
-        level: of the compiler: `0`, `1`, `2`, `3` or `s`.
-        seed: the seed of the first random inputs.
-        runs: how many inputs to try, of this seed and the next ones; each figure is the most that one takes. None: one, but several
-            where elements of the input choose what runs.
-        oracle: True to compare with TensorFlow Lite Micro's Python build where it is installed. That is native code that does
-            not check a model as Kibi does, in a child process: give False for files that you do not trust.
-        memory: how the core reads its flash, as in `kibi.board("stm32l4r5zi").memory`, at the clock of the library's target.
-            None: cycles are those of a flash without wait states.
-        code_in_ram: True if code runs from a RAM without wait states, with its literals; other constants stay in flash.
-
-    Returns:
-        The costs of one inference; where TFLM's build failed, `oracle_failure` says how.
-
-    Raises:
-        InputError: seed or runs are out of range.
-        ToolchainError: the compiler is missing or fails.
-        EmulationError: the core stopped, or the target is not emulated.
-        MismatchError: TensorFlow Lite Micro's outputs differ.
-    """
-    from kibi.reports.measurement import measure as take  # noqa: PLC0415
-
-    return take(
-        library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=oracle, memory=memory, code_in_ram=code_in_ram,
-    )  # fmt: skip
-
-
-@bounded
-def verify(
-    model: Graph,
-    plan: "Plan | None" = None,
-    *,
-    target: str | Target = _DEFAULT_TARGET,
-    inputs: Sequence[Sequence[Array]] = (),
-    seed: int = 0,
-    runs: int = 3,
-    compiler: str = "zig",
-    original: Graph | None = None,
-    oracle: bool = True,
-    litert: bool = False,
-    plan_file: bool = False,
-) -> "Verification":
-    """Runs the same inputs in Python, in C on this machine, in C on the emulated core, and in TFLM where it is installed.
-
-    Args:
-        model: the graph.
-        plan: its plan; None: the default one for the target.
-        target: the processor to emulate; `host`: none.
-        inputs: runs to try; none: `runs` random ones from `seed`.
-        seed: the seed of the random inputs.
-        runs: how many random inputs.
-        compiler: for the device.
-        original: the graph that `simplify` made the model of; the outputs of both are compared, and TFLM's other tensors are
-            compared with those of this graph. None: the model itself.
-        oracle: True to compare with TFLM's build where it is installed. That is native code that does not check a model as Kibi
-            does, in a child process: give False for files that you do not trust.
-        litert: True to say how LiteRT's outputs differ where it is installed, too; that is no failure, for it rounds otherwise.
-        plan_file: True to run the model's plan file, too, by a core on this machine and on the emulated core.
-
-    Returns:
-        What was compared, and what differed; where TFLM's build failed, `oracle_failure` says how.
-    """
-    from kibi.reports.verification import verify as compare  # noqa: PLC0415
-
-    processor = _target(target)
-    made = plan or _default_plan(model, processor)
-    found = compare(
-        model,
-        made,
-        processor,
-        inputs=inputs,
-        seed=seed,
-        runs=runs,
-        compiler=compiler,
-        original=original,
-        oracle=oracle,
-        litert=litert,
-    )
-    if not plan_file:
-        return found
-    from kibi.reports.plan_file_costs import with_plan_file  # noqa: PLC0415
-
-    return with_plan_file(found, model, made, processor, inputs=inputs, seed=seed, compiler=compiler)
-
-
-def _target(target: str | Target) -> Target:
     return target_named(target) if isinstance(target, str) else target
 
 
-def _default_plan(graph: Graph, target: Target, goal: str = "balanced", weights: str = "flash") -> "Plan":
+def default_plan(graph: Graph, target: Target, goal: str = "balanced", weights: str = "flash") -> "Plan":
+    """The plan of a model for a processor, with no other option than these."""
     return plan(graph, target, goal=goal, weights=weights)

@@ -62,6 +62,9 @@ def test_quantized_ends_are_taken_by_verbs_and_files(kibi: Kibi, tmp_path: Path)
     header = (library / "floats.h").read_text(encoding="utf-8")
     assert "kibi compile floats.tflite --target cortex-m4 --input quantized --quantized-outputs" in header
     assert "[1, 8, 8, 1] int8" in header
+    assert kibi("compile", path, "--input", "streamed,quantized", "-o", tmp_path / "rows").code == 0
+    rows = (tmp_path / "rows" / "floats.h").read_text(encoding="utf-8")
+    assert "kibi compile floats.tflite --target cortex-m4 --input quantized,streamed */" in rows
     assert kibi("convert", path, *ends, "-o", tmp_path / "integers.tflite").code == 0
     assert kibi("plan", tmp_path / "integers.tflite", "--json").record["arena_bytes"] == taken
 

@@ -256,7 +256,7 @@ def test_microphone_gives_samples(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_microphone_that_is_not_there_is_said_politely(tmp_path: Path) -> None:
-    """A person says no, there is none, or the browser gives none to such a page: the page says what to do, and all else works."""
+    """Refused by the person, not connected, or withheld by the browser: the page says what to do, and all else works."""
     page = kibi.report(parse_tflite(_sound_bytes(), "sound.tflite"), oracle=False).page
     refused = "navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', '%s'); }"
     hidden = "Object.defineProperty(navigator, 'mediaDevices', { value: undefined })"

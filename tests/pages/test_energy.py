@@ -1,4 +1,4 @@
-"""The estimate of energy: what it is made of, and why there is none."""
+"""The estimate of energy: what it is made of, and why a board lacks it."""
 
 from dataclasses import replace
 

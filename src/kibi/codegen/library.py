@@ -31,8 +31,7 @@ from kibi.text.json import json_text
 from kibi.version import __version__
 
 FEATURE = re.compile(r"^#ifndef (KIBI_\w+)\n#define \1 1\b", re.MULTILINE)
-"""A macro that encloses a part of a kernel."""
-"""The lines with which a kernel's file declares a part that can be left out."""
+"""The lines with which a kernel's file declares a macro, which encloses a part that can be left out."""
 KERNELS = "kernels"
 """The folder of the kernels and of the headers that they include."""
 SEQUENCE_BYTES = 4

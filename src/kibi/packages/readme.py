@@ -56,7 +56,7 @@ def _rows(side: str, types: Iterable[TensorType]) -> Iterable[PackageText]:
 
 
 def _meaning(kind: TensorType) -> PackageText:
-    """What a number of a quantized tensor stands for."""
+    """The formula that gives the value of a number in a quantized tensor."""
     if kind.quantization is None or kind.quantization.is_per_channel:
         return package_text("")
     scale, zero = number_text(kind.quantization.scale), kind.quantization.zero_point

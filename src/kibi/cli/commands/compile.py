@@ -140,7 +140,7 @@ def compile_models(
         )
     if fences and not is_plan:
         raise InputError("--fences is for plan files. Add --format plan, or leave it out.")
-    chosen = [*option_words(options), *ends.words, *graph_words(without_pass)]
+    chosen = [*option_words(options, ends), *graph_words(without_pass)]
     if like is not None:
         given = {
             "--core": core,
@@ -175,7 +175,7 @@ def compile_models(
         plans = [plan_for(graph, processor, plan, options, part) for graph, part in zip(graphs, parts, strict=True)]
         if name is not None and len(graphs) == 1:
             graphs, plans = [replace(graphs[0], name=name)], [replace(plans[0], model=name)]
-        words = [*option_words(options), *ends.words, *graph_words(without_pass, decompress=decompress)]
+        words = [*option_words(options, ends), *graph_words(without_pass, decompress=decompress)]
         words += [*(["--tune"] if tune else []), *extras.words, *package_words(package)]
         tunings = []
         if tune:

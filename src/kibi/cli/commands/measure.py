@@ -157,8 +157,7 @@ def measure(
     with working(f"measuring on {processor.name}"), temporary_folder() as folder:
         made = plan_for(graph, processor, plan, options)
         words = [
-            *option_words(options),
-            *ends.words,
+            *option_words(options, ends),
             *graph_words(without_pass, decompress=decompress),
             *(["--tune"] if tune else []),
         ]

@@ -44,12 +44,10 @@ class Ends:
         return integer_ends_copy(path, inputs=self.inputs, outputs=self.outputs)
 
     @property
-    def words(self) -> list[str]:
-        """The words of a command line that say the same, but for the handover."""
-        return [
-            *(["--input", _QUANTIZED] if self.inputs else []),
-            *(["--quantized-outputs"] if self.outputs else []),
-        ]
+    def value(self) -> str | None:
+        """The value of `--input` that says the same; None where it need not be given."""
+        parts = [*([_QUANTIZED] if self.inputs else []), *([self.handover] if self.handover else [])]
+        return ",".join(parts) or None
 
 
 def ends_of(input_mode: str | None, quantized_outputs: bool) -> Ends:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 from kibi.errors import PlanError
 
 if TYPE_CHECKING:
+    from kibi.cli.options.ends import Ends
     from kibi.ir import Graph
     from kibi.planner import Plan
     from kibi.targets import Target
@@ -67,12 +68,15 @@ def plan_options(
     return made
 
 
-def option_words(options: PlanOptions) -> list[str]:
-    """The words of a command line for these options; defaults have none."""
+def option_words(options: PlanOptions, ends: "Ends | None" = None) -> list[str]:
+    """The words of a command line for these options and these inputs and outputs; defaults have none."""
     given = {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
+    if ends is not None and ends.inputs:
+        given["input"] = ends.value
     flags = ["--external-outputs"] if given.pop("output", None) else []
     flags += [word for name in options.get("external_buffers", []) for word in ("--external-buffer", name)]
     given.pop("external_buffers", None)
+    flags += ["--quantized-outputs"] if ends is not None and ends.outputs else []
     return [*(word for name, value in given.items() for word in (f"--{name}", str(value))), *flags]
 
 

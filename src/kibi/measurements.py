@@ -1,0 +1,163 @@
+"""The functions of `import kibi` that count and compare on the emulated core: tune, measure, verify."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kibi.api import DEFAULT_TARGET, default_plan, processor_of
+from kibi.dtypes import Array
+from kibi.errors import bounded
+from kibi.ir import Graph
+from kibi.renames import renamed_keywords
+from kibi.targets import Memory, Target
+
+if TYPE_CHECKING:
+    from kibi.codegen import Library
+    from kibi.engines.tuning import Tuning
+    from kibi.planner.plan import Plan
+    from kibi.reports.measurement import Measurement
+    from kibi.reports.verification import Verification
+
+
+@renamed_keywords(optimize="goal")
+@bounded
+def tune(
+    model: Graph,
+    plan: "Plan | None" = None,
+    *,
+    target: str | Target | None = None,
+    goal: str = "balanced",
+    compiler: str = "zig",
+    level: str = "s",
+) -> "Tuning":
+    """Counts every kernel that may run a layer of a model on the emulated core, and chooses the best for each.
+
+    Args:
+        model: the graph.
+        plan: its plan; None: the default plan.
+        target: the processor; None: the plan's, or Cortex-M4 without a plan.
+        goal: `balanced` or `speed`: the fewest instructions; `flash`: the least flash.
+        compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
+        level: the compiler's: `0`, `1`, `2`, `3` or `s`.
+
+    Returns:
+        The choice and the counts, for `plan`.
+
+    Raises:
+        TargetError: no such target, or nothing emulates it.
+        InputError: there is no such goal.
+        PlanError: the plan is not right for the model.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: a kernel goes wrong.
+    """
+    from kibi.engines.tuning import tune as count  # noqa: PLC0415
+    from kibi.planner import validate  # noqa: PLC0415
+    from kibi.selection import goal_named  # noqa: PLC0415
+
+    processor = processor_of(target or (plan.target if plan else DEFAULT_TARGET))
+    wanted = goal_named(goal)
+    if plan is not None:
+        validate(model, plan)
+    made = plan or default_plan(model, processor, goal)
+    return count(model, made, processor, wanted, compiler=compiler, level=level)
+
+
+@renamed_keywords(optimize="level")
+@bounded
+def measure(
+    library: "Library",
+    *,
+    compiler: str = "zig",
+    level: str = "s",
+    seed: int = 0,
+    runs: int | None = None,
+    oracle: bool = True,
+    memory: Memory | None = None,
+    code_in_ram: bool = False,
+) -> "Measurement":
+    """Compiles and links a library, and runs it on the emulated core of its target.
+
+    Args:
+        library: what `compile` gave.
+        compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
+        level: of the compiler: `0`, `1`, `2`, `3` or `s`.
+        seed: the seed of the first random inputs.
+        runs: how many inputs to try, of this seed and the next ones; each figure is the most that one takes. None: one, but several
+            where elements of the input choose what runs.
+        oracle: True to compare with TensorFlow Lite Micro's Python build where it is installed. That is native code that does
+            not check a model as Kibi does, in a child process: give False for files that you do not trust.
+        memory: how the core reads its flash, as in `kibi.board("stm32l4r5zi").memory`, at the clock of the library's target.
+            None: cycles are those of a flash without wait states.
+        code_in_ram: True if code runs from a RAM without wait states, with its literals; other constants stay in flash.
+
+    Returns:
+        The costs of one inference; where TFLM's build failed, `oracle_failure` says how.
+
+    Raises:
+        InputError: seed or runs are out of range.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the core stopped, or the target is not emulated.
+        MismatchError: TensorFlow Lite Micro's outputs differ.
+    """
+    from kibi.reports.measurement import measure as take  # noqa: PLC0415
+
+    return take(
+        library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=oracle, memory=memory, code_in_ram=code_in_ram,
+    )  # fmt: skip
+
+
+@bounded
+def verify(
+    model: Graph,
+    plan: "Plan | None" = None,
+    *,
+    target: str | Target = DEFAULT_TARGET,
+    inputs: Sequence[Sequence[Array]] = (),
+    seed: int = 0,
+    runs: int = 3,
+    compiler: str = "zig",
+    original: Graph | None = None,
+    oracle: bool = True,
+    litert: bool = False,
+    plan_file: bool = False,
+) -> "Verification":
+    """Runs the same inputs in Python, in C on this machine, in C on the emulated core, and in TFLM where it is installed.
+
+    Args:
+        model: the graph.
+        plan: its plan; None: the default one for the target.
+        target: the processor to emulate; `host`: none.
+        inputs: runs to try; none: `runs` random ones from `seed`.
+        seed: the seed of the random inputs.
+        runs: how many random inputs.
+        compiler: for the device.
+        original: the graph that `simplify` made the model of; the outputs of both are compared, and TFLM's other tensors are
+            compared with those of this graph. None: the model itself.
+        oracle: True to compare with TFLM's build where it is installed. That is native code that does not check a model as Kibi
+            does, in a child process: give False for files that you do not trust.
+        litert: True to say how LiteRT's outputs differ where it is installed, too; that is no failure, for it rounds otherwise.
+        plan_file: True to run the model's plan file, too, by a core on this machine and on the emulated core.
+
+    Returns:
+        What was compared, and what differed; where TFLM's build failed, `oracle_failure` says how.
+    """
+    from kibi.reports.verification import verify as compare  # noqa: PLC0415
+
+    processor = processor_of(target)
+    made = plan or default_plan(model, processor)
+    found = compare(
+        model,
+        made,
+        processor,
+        inputs=inputs,
+        seed=seed,
+        runs=runs,
+        compiler=compiler,
+        original=original,
+        oracle=oracle,
+        litert=litert,
+    )
+    if not plan_file:
+        return found
+    from kibi.reports.plan_file_costs import with_plan_file  # noqa: PLC0415
+
+    return with_plan_file(found, model, made, processor, inputs=inputs, seed=seed, compiler=compiler)
