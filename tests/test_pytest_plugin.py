@@ -38,12 +38,15 @@ def test_failing_budget_shows_the_figure(kibi_measure):
 
 
 def test_model_is_measured_once_for_each_target_and_option() -> None:
-    """A board is its target; what does not go together is refused."""
+    """A board is its target, and has wait states; what does not go together is refused."""
     measure, model = Measure(), kibi.demo.model_path()
     found = measure(model)
     assert (found.ram_bytes, found.bit_exact, found.target) == (3378, True, "cortex-m4")
     assert measure(str(model), target="cortex-m4") is found
-    assert measure(model, board="nucleo-f446re") is found
+    waiting = measure(model, board="nucleo-f446re")
+    assert waiting.waits is not None
+    assert (waiting.instructions, waiting.waits.wait_states) == (found.instructions, 5)
+    assert (waiting.cycles_estimate or 0) - (found.cycles_estimate or 0) == waiting.waits.stalls.cycles > 0
     assert measure(model, board="rp2040").target == "cortex-m0plus"
     with pytest.raises(TargetError, match="has a cortex-m0plus"):
         measure(model, board="rp2040", target="cortex-m4")

@@ -76,8 +76,8 @@ def report(
         old: an older model or version that it is compared with; None: no comparison.
         old_plan: the plan of the older one; None: its default plan.
         target: the processor, which is emulated; None: the board's or the plan's, or Cortex-M4 without both.
-        board: the board, whose memories are the limits, and whose energy is estimated where its maker states its current; None:
-            no limits but those given, and no estimate.
+        board: the board, whose memories are the limits, whose flash the core waits for where it is modelled, and whose energy is
+            estimated where its maker states its current; None: no limits but those given, no wait states, and no estimate.
         ram: bytes of RAM that the device has for the model; None: the board's, or not known.
         flash: bytes of flash that it has; None: as above.
         labels: the names of the classes in order, for the model that runs in the page.
@@ -112,7 +112,8 @@ def report(
         raise InputError("a plan of an older model was given without that model. Give `old`, too.")
     place = board_named(board) if isinstance(board, str) else board
     processor = _processor(target, place, plan)
-    settings = {"compiler": compiler, "level": level, "seed": seed, "oracle": oracle}
+    memory = None if place is None else place.memory
+    settings = {"compiler": compiler, "level": level, "seed": seed, "oracle": oracle, "memory": memory}
     parts = _with_plan(model, plan, processor)
     measured = measured_model(*parts, processor, **settings)  # type: ignore[arg-type]  # a dictionary of mixed types
     former = None

@@ -11,6 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from kibi.reports.measurement import Measurement
+    from kibi.targets import Memory, Target
 
 
 class Measure:
@@ -57,12 +58,13 @@ class Measure:
 
         from kibi.frontends.model_file import read_model  # noqa: PLC0415
 
-        name = _target_name(target, board)
+        processor, memory = _processor(target, board)
         plan = {"goal": goal, "granularity": granularity, "weights": weights}
         run = {"compiler": compiler, "level": level, "runs": runs, "oracle": oracle}
-        key = (sha256(read_model(path)).digest(), name, *plan.values(), *run.values())
+        where = (processor.name, processor.clock_hz, memory and memory.name)
+        key = (sha256(read_model(path)).digest(), *where, *plan.values(), *run.values())
         if key not in self._known:
-            self._known[key] = _measured(path, name, plan, run)
+            self._known[key] = _measured(path, processor, memory, plan, run)
         return self._known[key]
 
 
@@ -75,8 +77,8 @@ def kibi_measure() -> Measure:
     return Measure()
 
 
-def _target_name(target: str | None, board: str | os.PathLike[str] | None) -> str:
-    """The name of the processor.
+def _processor(target: str | None, board: str | os.PathLike[str] | None) -> "tuple[Target, Memory | None]":
+    """The processor, at the board's clock, and how it reads the board's flash; None for a flash without wait states.
 
     Raises:
         TargetError: there is no such target or board, or the board has another processor.
@@ -85,17 +87,21 @@ def _target_name(target: str | None, board: str | os.PathLike[str] | None) -> st
     from kibi.errors import TargetError  # noqa: PLC0415
 
     if board is None:
-        return kibi.target(target or "cortex-m4").name
+        return kibi.target(target or "cortex-m4"), None
     found = kibi.board(board)
     if target is not None and target != found.core:
         raise TargetError(
             f"board {found.name!r} has a {found.core}, but target is {target!r}. Leave one of the two out."
         )
-    return found.target.name
+    return found.target, found.memory
 
 
 def _measured(
-    path: str | os.PathLike[str], target: str, plan: Mapping[str, str], run: Mapping[str, object]
+    path: str | os.PathLike[str],
+    target: "Target",
+    memory: "Memory | None",
+    plan: Mapping[str, str],
+    run: Mapping[str, object],
 ) -> "Measurement":
     import kibi  # noqa: PLC0415
     from kibi.files import temporary_folder  # noqa: PLC0415
@@ -103,5 +109,5 @@ def _measured(
     graph = kibi.simplify(kibi.load(path))
     with temporary_folder() as folder:
         made = kibi.plan(graph, target, **plan)  # type: ignore[arg-type]  # each value is a text
-        library = kibi.compile(graph, made, folder, package=None)
-        return kibi.measure(library, **run)  # type: ignore[arg-type]  # each value has the type of its option
+        library = kibi.compile(graph, made, folder, target=target, package=None)
+        return kibi.measure(library, memory=memory, **run)  # type: ignore[arg-type]  # each value has the type of its option

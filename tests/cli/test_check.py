@@ -36,16 +36,19 @@ def _words(text: str) -> str:
 
 def test_budgets_that_hold_end_well(kibi: Kibi, project: Project) -> None:
     """A figure without a budget is shown, and is no reason to fail; the board's memory always is one."""
-    project('boards = ["nucleo-f446re"]', 'ram = "4 KiB"')
+    project('boards = ["nucleo-f446re"]', 'ram = "4 KiB"\ncycles = "2M"')
     done = kibi("check", "--no-oracle")
     assert (done.code, done.err) == (0, "")
     assert "glyphs nucleo-f446re RAM 3,378 4,096 holds" in _words(done.out)
-    assert "3 figures checked, all hold." in done.out
+    assert "4 figures checked, all hold." in done.out
     assert "`kibi check --write` records one" in done.out
     record = kibi("check", "--json", "--no-oracle").record
     assert (record["schema_version"], record["holds"]) == (1, True)
     (result,) = record["results"]
     assert {each["name"]: each["limit"] for each in result["figures"]}["flash"] == 512 << 10
+    values = {each["name"]: each["value"] for each in result["figures"]}
+    waits_for_weights = 430_987
+    assert values["cycles"] - values["instructions"] > waits_for_weights
     assert sum(layer["instructions"] for layer in result["layers"]) < 881_508
     assert result["tools"].startswith("kibi ")
 

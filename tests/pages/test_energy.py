@@ -1,15 +1,18 @@
 """The estimate of energy: what it is made of, and why a board lacks it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 import kibi
+from kibi.emulator import Stalls
 from kibi.errors import TargetError
 from kibi.pages.energy import energy_record
 from kibi.pages.html import report_page
 from kibi.pages.measured import MeasuredModel
 from kibi.pages.record import report_record
+from kibi.reports.measurement import Waits
 
 
 def test_energy_is_cycles_times_current_times_supply(glyphs: MeasuredModel) -> None:
@@ -48,7 +51,14 @@ def test_estimate_that_is_missing_has_a_reason(glyphs: MeasuredModel) -> None:
 
 def test_board_of_a_report_sets_processor_and_limits(glyphs: MeasuredModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """In Python as on the command line; a target that the board does not have is refused."""
-    monkeypatch.setattr("kibi.pages.measured.measured_model", lambda *given, **_: replace(glyphs, target=given[2]))
+    memories = []
+
+    def measured(*given: Any, **options: Any) -> MeasuredModel:
+        memories.append(options["memory"])
+        waits = Waits("stm32g4", 4, "flash", 0, Stalls(fetch=1_000, literal=0, data=234))
+        return replace(glyphs, target=given[2], measurement=replace(glyphs.measurement, waits=waits))
+
+    monkeypatch.setattr("kibi.pages.measured.measured_model", measured)
     monkeypatch.setattr("kibi.pages.machine.machine_record", lambda *_, **__: {"left_out": "."})
     record = kibi.report(glyphs.simplified, glyphs.planned.plan, board="nrf52840", flash=7).record
     assert record["target"]["clock_hz"] == 64_000_000
@@ -56,3 +66,8 @@ def test_board_of_a_report_sets_processor_and_limits(glyphs: MeasuredModel, monk
     assert record["answer"]["energy"]["volts"] == 3.0
     with pytest.raises(TargetError, match="has a cortex-m4, but the target is cortex-m7"):
         kibi.report(glyphs.simplified, board="nrf52840", target="cortex-m7")
+    modelled = kibi.report(glyphs.simplified, glyphs.planned.plan, board="nucleo-g474re")
+    assert [each and each.name for each in memories] == [None, "stm32g4"]
+    assert modelled.record["answer"]["waits"]["stalls"] == {"fetch": 1_000, "literal": 0, "data": 234}
+    assert "1,234 of them waits for the flash\n(stm32g4, wait states: 4)" in modelled.page.decode()
+    assert "without wait states of the flash" not in modelled.page.decode()

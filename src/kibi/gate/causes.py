@@ -25,7 +25,7 @@ def causes(broken: Sequence[Figure], measured: Measured, recorded: Measured | No
 
 def _of(figure: Figure, measured: Measured, recorded: Measured | None) -> Iterator[Cause]:
     match figure.kind.name:
-        case "instructions":
+        case "instructions" | "cycles":  # a baseline has instructions of layers, no cycles
             yield from _layers(figure, "instructions", lambda each: each.instructions, measured, recorded)
         case "flash":
             yield from _flash(figure, measured, recorded)

@@ -173,7 +173,10 @@ class _Model:
         with temporary_folder() as folder:
             library = kibi.compile(self._graph, plan, folder / "c", target=place.target, package=None)
             has_oracle = self._oracle and "equal_bits" not in wanted
-            found = kibi.measure(library, compiler=options.compiler, level=options.level, oracle=has_oracle)
+            memory = place.board.memory if place.board is not None and "cycles" in wanted else None
+            found = kibi.measure(
+                library, compiler=options.compiler, level=options.level, oracle=has_oracle, memory=memory
+            )
             if not found.bit_exact and "equal_bits" not in wanted:
                 raise MismatchError(
                     f"{self._model.path}: the device's bits differ. Run `kibi verify` to find the operator."
@@ -187,6 +190,8 @@ class _Model:
             "ram": found.ram_bytes, "arena": found.arena_bytes, "stack": found.stack_bytes, "flash": found.flash_bytes,
             "instructions": found.instructions, **self._quality,
         }  # fmt: skip
+        if "cycles" in wanted:
+            values["cycles"] = _cycles(found, place)
         notes, remarks = (
             {},
             [f"none of the inputs runs {each}: nothing of it is counted" for each in found.not_executed],
@@ -255,6 +260,17 @@ class _Model:
         skipped = "" if "tflm" in found.engines else f"; {' '.join(found.skipped) or 'TFLM was left out'}"
         failed = f"; {found.oracle_failure}" if found.oracle_failure else ""
         return 1.0, f"{found.runs} inputs in Python, {', '.join(found.engines)}{skipped}{failed}"
+
+
+def _cycles(found: "Measurement", place: Place) -> float:
+    """The estimate of cycles. It is a figure only where a budget asks for it: it also changes with the place of code in caches.
+
+    Raises:
+        InputError: there is none for this core.
+    """
+    if found.cycles_estimate is None:
+        raise InputError(f"no table of cycles is published for {place.target.name}. Leave the budget of cycles out.")
+    return float(found.cycles_estimate)
 
 
 def _layers(library: "Library", found: "Measurement") -> tuple[Layer, ...]:

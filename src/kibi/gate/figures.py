@@ -82,6 +82,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType({
         Kind("stack", "stack", "bytes"),
         Kind("flash", "flash", "bytes"),
         Kind("instructions", "instructions", "instructions"),
+        Kind("cycles", "cycles", "instructions"),
         Kind("longest_step", "longest step", "instructions"),
         Kind("accuracy", "accuracy", "part"),
         Kind("auc", "area under the curve", "part"),

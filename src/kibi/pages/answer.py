@@ -1,7 +1,7 @@
 """The answer of a report: does the model fit, what it takes, and how far the plan is from the best, in words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from kibi.ir import Graph
@@ -38,7 +38,8 @@ def answer_record(measured: MeasuredModel, limits: Limits, board: Board | None =
     """RAM, flash and time of one inference, and whether that fits: `fits` is null where no limit was given.
 
     `missing` lists, for each limit that is exceeded, its name and the bytes that are missing. `milliseconds` is an estimate at
-    `clock_hz`, null where no table of cycles is published for the core, and `energy` one for the board. `tflm_arena_bytes` are
+    `clock_hz`, null where no table of cycles is published for the core, and `energy` one for the board. `waits` says which of
+    the cycles the core waits for its flash, and is null where a flash without wait states was assumed. `tflm_arena_bytes` are
     those that TFLM's build on this machine uses of its own arena, where it ran the model.
     """
     found, target = measured.measurement, measured.target
@@ -59,6 +60,7 @@ def answer_record(measured: MeasuredModel, limits: Limits, board: Board | None =
         "instructions": found.instructions,
         "cycles_estimate": cycles,
         "clock_hz": target.clock_hz,
+        "waits": None if found.waits is None else asdict(found.waits),
         "milliseconds": cycles / target.clock_hz * 1000 if cycles is not None and target.clock_hz else None,
         "energy": energy_record(measured, board),
         "varies_with_inputs": found.varies_with_inputs,

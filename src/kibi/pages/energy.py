@@ -9,8 +9,9 @@ from kibi.targets import Board
 def energy_record(measured: MeasuredModel, board: Board | None) -> dict[str, Any]:
     """The estimate for a board, with what it is made of: `microjoules` is null without an estimate, and `missing` says why.
 
-    It is the product of cycles, current for each megahertz, and supply. Nothing was measured: the cycles are without wait states of
-    the flash, and the current is that of the chip alone, while its core runs from flash and its peripherals are off.
+    It is the product of cycles, current for each megahertz, and supply. Nothing was measured: the cycles are an estimate, without
+    wait states where the board's flash is not modelled. The current is that of the chip alone, while its core runs from flash and
+    its peripherals are off.
     """
     missing = _missing(measured, board)
     current, cycles = None if board is None else board.run_current, measured.measurement.cycles_estimate

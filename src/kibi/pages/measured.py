@@ -16,7 +16,7 @@ from kibi.ir import Graph
 from kibi.passes import Simplified
 from kibi.planner import Plan, PlannedModel, validate
 from kibi.reports.measurement import Measurement, measure
-from kibi.targets import Target
+from kibi.targets import Memory, Target
 from kibi.tflm.arena import arena_uses
 from kibi.toolchain import Image, build_image
 from kibi.toolchain.compilers import find_compiler
@@ -71,6 +71,7 @@ def measured_model(
     level: str = "s",
     seed: int = 0,
     oracle: bool = True,
+    memory: Memory | None = None,
 ) -> MeasuredModel:
     """Compiles a planned model, and measures it on the emulated core.
 
@@ -82,6 +83,7 @@ def measured_model(
         level: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the random input.
         oracle: True to compare with TFLM where it is installed.
+        memory: how the core reads its flash; None: without wait states.
 
     Raises:
         PlanError: the plan does not fit the model.
@@ -93,7 +95,9 @@ def measured_model(
     with temporary_folder() as folder:
         library = write(generate([planned], target), Path(folder))
         events = EventCounts()
-        found = measure(library, compiler=compiler, level=level, seed=seed, oracle=oracle, handler=events)
+        found = measure(
+            library, compiler=compiler, level=level, seed=seed, oracle=oracle, memory=memory, handler=events
+        )
         image = _image(library, compiler, level)
     if not found.bit_exact:
         raise MismatchError(

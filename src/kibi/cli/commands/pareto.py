@@ -1,12 +1,13 @@
 """`kibi pareto`: RAM against instructions and flash."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.options.boards import BoardName, TargetName, chosen_processor
+from kibi.cli.options.boards import BoardName, Chosen, TargetName, chosen_processor
 from kibi.cli.options.checks import compiler_named, emulated_target
 from kibi.cli.options.common import AsJson, CompilerName, ModelPath, Seed, SignatureName, WithoutPasses
 from kibi.cli.options.models import load_simplified
@@ -20,7 +21,7 @@ from kibi.files import temporary_folder, write_file
 if TYPE_CHECKING:
     from kibi.ir import Graph
     from kibi.reports.pareto import Choice
-    from kibi.targets import Target
+    from kibi.targets import Memory, Target
 
 _LEVELS = "s"
 _LIMITS = 4
@@ -53,27 +54,51 @@ def pareto(
     """
     from kibi.reports.pareto import pareto_record  # noqa: PLC0415
 
-    processor, tool = emulated_target(chosen_processor(target, board).target.name), compiler_named(compiler)
+    setup = Setup(chosen_processor(target, board), compiler_named(compiler), seed)
+    emulated_target(setup.target.name)
     _check_levels(levels)
     graph = load_simplified(model, without_pass, signature=signature)
-    choices, left_out = measured_choices(graph, processor, tool, levels, seed)
+    choices, left_out = measured_choices(graph, setup, levels)
     if not choices:
         raise PlanError(f"{graph.source} cannot be planned in any way. {left_out[0]}")
     if svg is not None:
         from kibi.reports.pareto_svg import pareto_svg  # noqa: PLC0415
 
-        write_file(svg, pareto_svg(graph.name, processor.name, choices).encode())
+        write_file(svg, pareto_svg(graph.name, setup.target.name, choices).encode())
     if as_json:
-        print_json({**pareto_record(graph.name, processor.name, choices), "left_out": left_out})
+        print_json({**pareto_record(graph.name, setup.target.name, choices), "left_out": left_out})
         return
-    _show(graph, processor, choices, left_out)
+    _show(graph, setup.target, choices, left_out)
     if svg is not None:
         say(output(), f"\nIt is drawn in {svg}.")
 
 
-def measured_choices(
-    graph: "Graph", target: "Target", compiler: str, levels: str, seed: int
-) -> "tuple[list[Choice], list[str]]":
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How choices are measured.
+
+    Attributes:
+        chosen: the processor, and the board whose flash the core waits for.
+        compiler: its name.
+        seed: of the random input.
+    """
+
+    chosen: Chosen
+    compiler: str
+    seed: int
+
+    @property
+    def target(self) -> "Target":
+        """The processor, at its clock."""
+        return self.chosen.target
+
+    @property
+    def memory(self) -> "Memory | None":
+        """How the core reads its flash; None for a flash without wait states."""
+        return None if self.chosen.board is None else self.chosen.board.memory
+
+
+def measured_choices(graph: "Graph", setup: Setup, levels: str) -> "tuple[list[Choice], list[str]]":
     """Each way of planning at each level, and the ways that are not possible, with their reasons.
 
     Raises:
@@ -84,15 +109,13 @@ def measured_choices(
     for variant, options in MEASURED.items():
         with working(f"measuring {variant}"):
             try:
-                choices += _measured(graph, target, variant, options, compiler, levels, seed)
+                choices += _measured(graph, setup, variant, options, levels)
             except PlanError as error:
                 left_out.append(f"{variant}: {error}")
     return choices, left_out
 
 
-def swept_choices(
-    graph: "Graph", target: "Target", compiler: str, seed: int, choices: "Sequence[Choice]"
-) -> "list[Choice]":
+def swept_choices(graph: "Graph", setup: Setup, choices: "Sequence[Choice]") -> "list[Choice]":
     """The fastest plans within several limits of the arena, between the smallest and the largest arena of choices.
 
     Raises:
@@ -106,7 +129,7 @@ def swept_choices(
         limit = round(least * (most / least) ** (number / (_LIMITS + 1)))
         with working(f"measuring the fastest plan within {limit:,} bytes"):
             variant = f"the fastest within {limit:,} bytes of arena"
-            for choice in _measured(graph, target, variant, PlanOptions(ram=limit), compiler, _LEVELS, seed):
+            for choice in _measured(graph, setup, variant, PlanOptions(ram=limit), _LEVELS):
                 found += [] if choice.costs in known else [choice]
                 known.add(choice.costs)
     return found
@@ -123,9 +146,7 @@ def _check_levels(levels: str) -> None:
         raise ToolchainError(f"unknown level {''.join(wrong)!r}. Give some of {', '.join(_KNOWN_LEVELS)}, as in -O s3.")
 
 
-def _measured(
-    graph: "Graph", target: "Target", variant: str, options: PlanOptions, compiler: str, levels: str, seed: int
-) -> "list[Choice]":
+def _measured(graph: "Graph", setup: Setup, variant: str, options: PlanOptions, levels: str) -> "list[Choice]":
     """A variant at each level.
 
     Raises:
@@ -135,12 +156,19 @@ def _measured(
     import kibi  # noqa: PLC0415
     from kibi.reports.pareto import Choice  # noqa: PLC0415
 
-    plan = kibi.plan(graph, target, **options)
+    plan = kibi.plan(graph, setup.target, **options)
     choices = []
     with temporary_folder() as folder:
-        library = kibi.compile(graph, plan, folder, package=None)
+        library = kibi.compile(graph, plan, folder, target=setup.target, package=None)
         for level in dict.fromkeys(levels):
-            found = kibi.measure(library, compiler=compiler, level=level, seed=seed, oracle=False)
+            found = kibi.measure(
+                library,
+                compiler=setup.compiler,
+                level=level,
+                seed=setup.seed,
+                oracle=False,
+                memory=setup.memory,
+            )
             if not found.bit_exact:
                 raise MismatchError(
                     f"{graph.source}, {variant}: the device's bits differ. Run `kibi verify` to find why."

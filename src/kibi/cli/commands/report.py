@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.commands.pareto import measured_choices, swept_choices
+from kibi.cli.commands.pareto import Setup, measured_choices, swept_choices
 from kibi.cli.options.boards import BoardName, TargetName, chosen_processor
 from kibi.cli.options.checks import compiler_named, emulated_target, not_compared
 from kibi.cli.options.common import (
@@ -135,8 +135,9 @@ def report(
     with working(f"measuring on {processor.name}"):
         made_plan = plan_for(simplified.graph, processor, plan, options)
         old_plan = None if former is None else plan_for(former.graph, processor, None, options)
-    measured, left_out = measured_choices(simplified.graph, processor, tool, "s", seed) if choices else ([], [])
-    measured += swept_choices(simplified.graph, processor, tool, seed, measured)
+    setup = Setup(chosen, tool, seed)
+    measured, left_out = measured_choices(simplified.graph, setup, "s") if choices else ([], [])
+    measured += swept_choices(simplified.graph, setup, measured)
     with working("writing the report"):
         made = kibi.report(
             simplified,
