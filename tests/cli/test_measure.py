@@ -158,6 +158,7 @@ def test_measure_of_a_model_with_branches_says_for_which_inputs_figures_hold(kib
     assert "none of these inputs runs it: subgraph" in kibi("verify", path, "--runs", "1", "--target", "host").out
 
 
+@pytest.mark.slow
 def test_measure_in_slices_names_the_longest_step_and_checks_a_limit(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """Without slices there is no such figure; a limit below it is an error after the figures, for `compile` before any file."""
     longest = kibi("measure", glyphs, "--slices", "--json").record["longest_step"]
@@ -176,6 +177,7 @@ def test_measure_in_slices_names_the_longest_step_and_checks_a_limit(kibi: Kibi,
     assert "--slices" in (folder / "glyphs.c").read_text(encoding="utf-8").splitlines()[1]
 
 
+@pytest.mark.slow
 def test_measure_of_checkpoints_says_what_saving_and_resuming_take(kibi: Kibi, glyphs: Path) -> None:
     """Code, slots, the most instructions and stack, and each place that was measured; null without the option."""
     assert kibi("measure", glyphs, "--json").record["checkpoints"] is None

@@ -45,6 +45,7 @@ def test_plan_as_json_is_a_saved_plan(kibi: Kibi, glyphs: Path) -> None:
     assert (read.runs, read.buffers, read.arena_bytes) == (made.runs, made.buffers, made.arena_bytes)
 
 
+@pytest.mark.slow
 def test_plan_says_what_more_effort_might_gain_and_takes_it(kibi: Kibi, glyphs: Path) -> None:
     """The line names the bytes that are open and how to look for them; with more effort the arena is no larger."""
     once, twice = (kibi("plan", glyphs, "--json", "--effort", number).record for number in ("1", "2"))
@@ -161,6 +162,7 @@ def test_plan_compare_draws_side_by_side(kibi: Kibi, glyphs: Path, tmp_path: Pat
     assert all(name in path.read_text() for name in VARIANTS)
 
 
+@pytest.mark.slow
 def test_plan_names_the_cheapest_places_for_checkpoints(kibi: Kibi, glyphs: Path) -> None:
     """One for each eighth of the work, in order; the JSON is still a plan; several plans, or external buffers, are refused."""
     record = kibi("plan", glyphs, "--checkpoints", "--json").record

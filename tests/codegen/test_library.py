@@ -107,7 +107,7 @@ def test_library_compiles_without_a_warning(
             for language in ("c99", "c++17")
             for form in ("code", "table")
         ],
-        [("cortex-m4", "c99", "table"), ("cortex-m4", "c++17", "code")],
+        [("cortex-m4", "c++17", "code")],
     ),
 )
 def test_library_by_rows_compiles_without_a_warning(
@@ -243,6 +243,7 @@ def test_models_of_one_name_are_refused(glyphs: Graph, tmp_path: Path) -> None:
         kibi.compile([glyphs, glyphs], None, tmp_path)
 
 
+@pytest.mark.slow
 def test_libraries_made_apart_link_into_one_program(glyphs: Graph, tmp_path: Path) -> None:
     """Each brings its own copies of the kernels, under names of its own."""
     sources: list[Path] = []

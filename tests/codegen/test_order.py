@@ -95,7 +95,7 @@ _MODELS = {
     ("name", "form"),
     sample(
         [(name, form) for name in _MODELS for form in ("code", "table")],
-        [*((name, "code") for name in _MODELS), ("residual", "table"), ("external", "table"), ("while", "table")],
+        [*((name, "code") for name in [*_MODELS][::2]), ("residual", "table"), ("while", "table")],
     ),
 )
 def test_both_forms_give_the_same_bits(name: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

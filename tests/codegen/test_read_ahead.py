@@ -141,7 +141,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> _Watched:
     return make
 
 
-@pytest.mark.parametrize("late", [True, False], ids=["late", "early"])
+@pytest.mark.parametrize("late", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["late", "early"])
 @pytest.mark.parametrize(
     ("target", "mode", "bandwidth"),
     sample(
@@ -302,8 +302,9 @@ def test_transfer_that_fails_before_a_checkpoint_ends_the_inference(tmp_path: Pa
     assert (memory["runs"], memory["errors"]) == (0, 0)
 
 
-@pytest.mark.parametrize("slices", [False, True], ids=["", "slices"])
-@pytest.mark.parametrize("mode", ["stored", "streamed"])
+@pytest.mark.parametrize(
+    ("mode", "slices"), sample([(mode, slices) for mode in ("stored", "streamed") for slices in (True, False)])
+)
 def test_failing_start_or_wait_ends_the_inference_with_a_status(tmp_path: Path, mode: str, *, slices: bool) -> None:
     """Whichever fails: no transfer runs afterwards, nothing outside the arena is written, and the next inference is right."""
     model = residual_network()
@@ -325,7 +326,7 @@ def test_failing_start_or_wait_ends_the_inference_with_a_status(tmp_path: Path, 
     assert last == "1 0"
 
 
-@pytest.mark.parametrize("head", ["MEAN", "FULLY_CONNECTED"])
+@pytest.mark.parametrize("head", sample([("MEAN",), ("FULLY_CONNECTED",)]))
 def test_layers_that_add_up_rows_give_the_same_bits(tmp_path: Path, head: str) -> None:
     """Their sums outlive steps, beside a window that a transfer writes."""
     model = pooled_network(head)

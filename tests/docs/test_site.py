@@ -57,6 +57,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_site_loads_nothing_from_the_network(site: Path) -> None:
     """Scripts, styles, pictures and fonts of each page are files of the site, which exist."""
     pages = list(site.rglob("*.html"))

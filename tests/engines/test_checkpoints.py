@@ -324,7 +324,7 @@ def test_loss_of_power_at_any_instruction_changes_no_output(
     assert cuts // 2 < _survives(model, tmp_path, target, steps=steps, cuts=cuts) <= cuts
 
 
-@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
+@pytest.mark.parametrize("target", ["cortex-m4", pytest.param("cortex-m0plus", marks=pytest.mark.slow)])
 def test_loss_of_power_changes_no_output_where_rows_stream(target: str, tmp_path: Path) -> None:
     """Its source gives the row that is asked for: before a row, between rows, at the end."""
     cuts = amount(60, 2000)

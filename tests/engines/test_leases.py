@@ -118,7 +118,7 @@ def test_stream_that_lost_its_arena_says_so_until_it_is_rewound(slices: bool, tm
     assert same_bits(first.run(inputs), kibi.run(_FIRST, None, inputs))
 
 
-@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
+@pytest.mark.parametrize("target", ["cortex-m4", pytest.param("cortex-m0plus", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("wish", [{}, {"input": "streamed"}, {"input": "external"}, {"output": "external"}], ids=str)
 def test_lease_changes_no_bit_of_any_output(wish: dict[str, str], target: str, tmp_path: Path) -> None:
     """With slices and without, in every way of handing over, run after run."""

@@ -133,7 +133,7 @@ def _rest(library: Library, slots: Slots, inputs: list[Array]) -> list[Array]:
     return engine.outputs()
 
 
-@pytest.mark.parametrize("lease", [False, True])
+@pytest.mark.parametrize("lease", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("granularity", ["row", "tensor"])
 @pytest.mark.parametrize("model", _MODELS, ids=lambda model: model.name)
 def test_inference_on_a_stream_goes_on_from_each_place(

@@ -51,6 +51,7 @@ def test_slices_of_each_size_give_the_same_bits(mode: str, granularity: str, tmp
     _agrees(residual_network(), tmp_path, input=mode, granularity=granularity)
 
 
+@pytest.mark.slow
 def test_slices_of_the_shipped_model_give_the_same_bits_on_a_small_core(tmp_path: Path) -> None:
     """An order whose lines repeat, on a core without the DSP instructions."""
     _agrees(kibi.load(kibi.demo.model_path()), tmp_path, "cortex-m0plus")
@@ -64,7 +65,7 @@ def test_slices_of_two_inputs_and_of_an_accumulator_give_the_same_bits(mode: str
 
 
 @pytest.mark.zoo
-@pytest.mark.parametrize("name", [*_ZOO[:4], *(pytest.param(name, marks=pytest.mark.slow) for name in _ZOO[4:])])
+@pytest.mark.parametrize("name", [*_ZOO[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in _ZOO[2:])])
 def test_slices_of_real_models_give_the_same_bits(name: str, tmp_path: Path) -> None:
     """Speech, images, an LSTM, a model with state."""
     check_zoo()

@@ -14,10 +14,10 @@ from tests.support.amount import amount
 from tests.toolchain.tools import check_gcc
 
 _COUNTS = {
-    "load": amount(18_600, 16_600), "model": amount(150, 400), "native": amount(3, 8), "plan": amount(150, 500),
-    "regions": amount(50, 100), "place": amount(150, 500), "events": amount(150, 500), "arrays": amount(60, 200),
-    "data": amount(100, 2_000), "inspect": amount(50, 100), "c_api": amount(300, 1_000), "package": amount(250, 5_000),
-    "quantize": amount(100, 2_000), "gate": amount(400, 20_000),
+    "load": amount(19_300, 16_600), "model": amount(60, 400), "native": amount(2, 8), "plan": amount(60, 500),
+    "regions": amount(25, 100), "place": amount(50, 500), "events": amount(50, 500), "arrays": amount(25, 200),
+    "data": amount(50, 2_000), "inspect": amount(20, 100), "c_api": amount(120, 1_000), "package": amount(120, 5_000),
+    "quantize": amount(40, 2_000), "gate": amount(200, 20_000),
 }  # fmt: skip
 _SEED = 1
 _LEAST = 0.4

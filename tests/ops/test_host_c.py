@@ -109,6 +109,7 @@ def test_host_c_under_sanitizers_equals_tflm(
         assert not broken, f"arena bytes {broken} belong to no buffer; {describe(graph)}"
 
 
+@pytest.mark.slow
 def test_host_c_optimized_by_the_default_compiler_equals_tflm(
     drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]], tmp_path: Path
 ) -> None:

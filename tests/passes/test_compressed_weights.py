@@ -155,7 +155,7 @@ def test_weights_of_int4_and_unpacked_ones_give_the_same_bits(tmp_path: Path) ->
 
 
 @zoo.requires_zoo
-@pytest.mark.parametrize("how", ["legacy", "decode"])
+@pytest.mark.parametrize("how", [pytest.param("legacy", marks=pytest.mark.slow), "decode"])
 def test_compressed_real_model_needs_less_flash_and_decompressed_fewer_instructions(how: str, tmp_path: Path) -> None:
     """A third of the flash less, by default; half of the instructions less, decoded; and the bits of the clustered original."""
     name = f"derived_ic_lut4_{how}"

@@ -91,7 +91,7 @@ def _goes_on(graph: Graph, *, lease: bool = False, every: int = 1, **wish: str) 
     return sums[0], sums[1]
 
 
-@pytest.mark.parametrize("lease", [False, True])
+@pytest.mark.parametrize("lease", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("granularity", ["row", "tensor"])
 @pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
 def test_inference_goes_on_from_each_place(graph: Graph, granularity: str, lease: bool) -> None:

@@ -21,7 +21,7 @@ from kibi.runtime import seeded_inputs
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import Geometry, convolution
 from tests.planfile.mutants import mutants, tried, with_digest
-from tests.support.amount import amount
+from tests.support.amount import amount, sample
 from tests.support.compressed_models import int4_network
 from tests.support.operator_models import s8_case
 
@@ -51,7 +51,7 @@ def _files(target: str) -> list[tuple[Graph, kibi.Plan, PlanFile]]:
     return [(graph, plan, PlanFile(plan_file(PlannedModel.of(graph, plan)))) for graph, plan in plans]
 
 
-@pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.parametrize("target", sample([(each,) for each in _TARGETS]))
 def test_engines_give_the_bits_of_the_unpacked_layer(target: str) -> None:
     """NumPy, C on this machine and C on the device unpack what the Python runtime never packed."""
     ran = set[str]()

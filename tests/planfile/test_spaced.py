@@ -27,7 +27,7 @@ from kibi.targets import target
 from tests.passes.streaming_networks import streaming
 from tests.planfile.changed_runs import put_entry, with_spare_number
 from tests.planfile.mutants import with_digest
-from tests.support.amount import amount
+from tests.support.amount import amount, sample
 from tests.support.choices import Seeded
 
 _MORE = "kibi_add_s8"
@@ -77,7 +77,7 @@ def _saved(program: Program, file: PlanFile, width: int) -> int:
 
 
 @pytest.mark.parametrize("wish", [{}, {"input": "external"}], ids=["arena", "external"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sample([(each,) for each in WIDTHS]))
 def test_bits_are_those_of_the_plan(width: int, wish: dict[str, str]) -> None:
     """In C, where kernels are where the file expects them and elsewhere, in one go and step by step; and on NumPy."""
     for seed in range(amount(2, 20)):

@@ -79,6 +79,7 @@ def test_slow_memory_is_read_once_and_a_fast_one_again(glyphs: Graph, plans: dic
     assert _fetches(glyphs, slow).seconds == _fetches(glyphs, slow).fetched_bytes / 20_000
 
 
+@pytest.mark.slow
 def test_limit_of_ram_is_met_with_the_fewest_bytes_fetched(glyphs: Graph) -> None:
     """Less RAM, more bytes; at last no plan is that small, and the error says how many bytes one takes."""
     limits = (6_000, 4_300)

@@ -32,8 +32,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "quantize.md"
 NAMES = (
     *(pytest.param(name, marks=pytest.mark.slow) for name in ("dense", "even RELU", "even RELU6")),
     *("uneven RELU", "uneven RELU6", "autoencoder"),
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("keywords even", "keywords uneven")),
-    "keywords LSTM",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("keywords even", "keywords uneven", "keywords LSTM")),
 )
 """Those that are easy, or take long to train, take part in `make check-all` alone."""
 

@@ -52,6 +52,7 @@ def test_figures_are_those_of_the_library_that_was_written(wish: dict[str, Any],
         _holds(library, checkpoint_cost(library))
 
 
+@pytest.mark.slow
 def test_code_is_what_checkpoints_add_to_slices(tmp_path: Path) -> None:
     """The difference of two linked programs, on a small core and by another level, too."""
     model = residual_network()
@@ -82,7 +83,7 @@ def test_figures_of_a_checkpoint_that_restores_too_little_are_refused(
 
 
 @pytest.mark.zoo
-@pytest.mark.parametrize("name", ["mww_v2_okay_nabu", "tflm_micro_speech"])
+@pytest.mark.parametrize("name", [pytest.param("mww_v2_okay_nabu", marks=pytest.mark.slow), "tflm_micro_speech"])
 def test_figures_of_real_models(name: str, tmp_path: Path) -> None:
     """A model with variables, and one that hears words."""
     check_zoo()
