@@ -28,6 +28,7 @@ def tune(
     goal: str = "balanced",
     compiler: str = "zig",
     level: str = "s",
+    memory: Memory | None = None,
 ) -> "Tuning":
     """Counts every kernel that may run a layer of a model on the emulated core, and chooses the best for each.
 
@@ -35,9 +36,10 @@ def tune(
         model: the graph.
         plan: its plan; None: the default plan.
         target: the processor; None: the plan's, or Cortex-M4 without a plan.
-        goal: `balanced` or `speed`: the fewest instructions; `flash`: the least flash.
+        goal: `balanced` or `speed`: the fewest instructions, or cycles with a memory; `flash`: the least flash.
         compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
         level: the compiler's: `0`, `1`, `2`, `3` or `s`.
+        memory: how the core reads its flash at the target's clock, as in `kibi.board("rp2040").memory`; None: instructions decide.
 
     Returns:
         The choice and the counts, for `plan`.
@@ -58,7 +60,7 @@ def tune(
     if plan is not None:
         validate(model, plan)
     made = plan or default_plan(model, processor, goal)
-    return count(model, made, processor, wanted, compiler=compiler, level=level)
+    return count(model, made, processor, wanted, compiler=compiler, level=level, memory=memory)
 
 
 @renamed_keywords(optimize="level")

@@ -194,7 +194,7 @@ def test_compile_for_a_goal_names_it_in_the_first_lines_and_records_each_kernel(
     (tmp_path / "dense.tflite").write_bytes(fully_connected())
     assert kibi("compile", tmp_path / "dense.tflite", "--goal", "flash", "--tune", "-o", tmp_path / "a").code == 0
     source = (tmp_path / "a" / "dense.c").read_text()
-    assert "--goal flash --tune" in source.splitlines()[1]
+    assert "--target cortex-m4 --goal flash --tune" in source.splitlines()[1]
     record = json.loads((tmp_path / "a" / "dense.json").read_text())
     assert record["kernels"]
     assert all(f"{each['kernel']}(" in source for each in record["kernels"])

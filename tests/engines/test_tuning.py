@@ -52,6 +52,26 @@ def test_the_fastest_candidate_is_chosen_and_called(
     assert instructions < general
 
 
+def test_cycles_of_a_board_choose_other_kernels_than_instructions(model: kibi.Graph, tmp_path: Path) -> None:
+    """Where code or weights do not fit the caches of the flash, more instructions can take less time."""
+    board = kibi.board("nucleo-l4r5zi")
+    plan = kibi.plan(model, board.target)
+    by_instructions = tune(model, plan, board.target, Goal.BALANCED)
+    by_cycles = tune(model, plan, board.target, Goal.BALANCED, memory=board.memory)
+    for layer in by_cycles.layers:
+        chosen = {each.kernel: each.cycles for each in layer.candidates}[layer.chosen]
+        assert chosen == min(each.cycles or 0 for each in layer.candidates) > 0
+    assert {each.cycles for layer in by_instructions.layers for each in layer.candidates} == {None}
+    assert by_cycles.kernels != by_instructions.kernels
+    spent = []
+    for number, tuning in enumerate((by_instructions, by_cycles)):
+        library = kibi.compile(
+            model, kibi.plan(model, board.target, tuning=tuning), tmp_path / str(number), target=board.target
+        )
+        spent.append(kibi.measure(library, oracle=False, memory=board.memory).cycles_estimate or 0)
+    assert 0 < spent[1] < spent[0]
+
+
 @pytest.mark.slow
 def test_for_flash_no_program_that_was_tried_is_smaller(model: kibi.Graph, plan: kibi.Plan, tmp_path: Path) -> None:
     """Neither the general kernels nor the fastest ones take less flash."""

@@ -12,12 +12,14 @@ from kibi.ir import Graph, KernelCall
 from kibi.planner import Plan, PlannedModel, with_kernels
 from kibi.runtime import seeded_inputs
 from kibi.selection import Goal, candidates
-from kibi.targets import Target, targets
+from kibi.targets import Memory, Target, targets
 from kibi.toolchain.cache import cached, digest, temporary_folder
 from kibi.toolchain.compilers import find_compiler
 from kibi.version import __version__
 
 _FILE = "counts.json"
+_FORM = "with cycles"
+"""Tells these files from older ones in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,18 @@ class Candidate:
         kernel: its C name.
         instructions: that the layer takes with it in one inference.
         weights_bytes: of the constants that are packed for it.
+        cycles: an estimate for the layer in one inference, with what the core waits for its flash; None without a memory.
     """
 
     kernel: str
     instructions: int
     weights_bytes: int
+    cycles: int | None = None
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """What the fastest one has the least of: cycles, or instructions where no memory is known; then bytes of constants."""
+        return self.instructions if self.cycles is None else self.cycles, self.weights_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +76,21 @@ class Tuning:
     kernels: tuple[str, ...]
 
 
-def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", level: str = "s") -> Tuning:
+def tune(
+    graph: Graph,
+    plan: Plan,
+    target: Target,
+    goal: Goal,
+    *,
+    compiler: str = "zig",
+    level: str = "s",
+    memory: Memory | None = None,
+) -> Tuning:
     """Measures each candidate for each layer of a model, and chooses.
 
-    For speed, and balanced, the fewest instructions are chosen, of equal ones the fewest bytes of constants; for flash the
-    kernels with which the whole program is smallest, tried one after another. Counts are kept in the cache of compiled files.
+    For speed, and balanced, the fewest instructions are chosen, or the fewest cycles with a memory; of equal ones the fewest bytes
+    of constants. For flash, the kernels are chosen with which the whole program is smallest, tried one after another. Counts are
+    kept in the cache of compiled files.
 
     Args:
         graph: the model.
@@ -80,6 +99,7 @@ def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str 
         goal: what the code is to be good at. Balanced takes no kernel that is meant for speed alone.
         compiler: `zig`, `gcc` or `clang`.
         level: the compiler's level: `0`, `1`, `2`, `3` or `s`.
+        memory: how the core reads its flash, at the clock of the target; None: instructions decide.
 
     Raises:
         TargetError: nothing emulates the target.
@@ -99,13 +119,13 @@ def tune(graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str 
         for turn in range(max((len(calls[node]) for node in several), default=0))
     ]
     general = tuple(call.kernel for call in planned.general_calls)
-    build = _Build(graph, plan, target, goal, general, compiler, level)
+    build = _Build(graph, plan, target, goal, general, compiler, level, memory)
     counts = [build.counted(trial) for trial in trials]
     layers = []
     for node in several:
-        taken = {trial[node]: count.instructions[node] for trial, count in zip(trials, counts, strict=True)}
-        found = tuple(Candidate(call.kernel, taken[call.kernel], _constant_bytes(call)) for call in calls[node])
-        best = min(found, key=lambda each: (each.instructions, each.weights_bytes))
+        taken = {trial[node]: count for trial, count in zip(trials, counts, strict=True)}
+        found = tuple(taken[call.kernel].candidate(node, call) for call in calls[node])
+        best = min(found, key=lambda each: each.cost)
         layers.append(TunedLayer(node, planned.nodes[node].label, found, best.kernel))
     best_layers = _smallest(layers, build) if goal is Goal.FLASH else tuple(layers)
     return Tuning(goal, best_layers, _named(general, {layer.node: layer.chosen for layer in best_layers}))
@@ -118,10 +138,17 @@ def _named(general: Sequence[str], chosen: Mapping[int, str]) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """The costs of a program: instructions of each node in one inference, and bytes of flash."""
+    """The costs of a program: instructions of each node in one inference, bytes of flash, and cycles where a memory is known."""
 
     instructions: tuple[int, ...]
     flash_bytes: int
+    cycles: tuple[int, ...] | None
+
+    def candidate(self, node: int, call: KernelCall) -> Candidate:
+        """What the kernel of a node costs, which ran in this program."""
+        constants = sum(data.nbytes for data in call.constants.values())
+        cycles = None if self.cycles is None else self.cycles[node]
+        return Candidate(call.kernel, self.instructions[node], constants, cycles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +162,7 @@ class _Build:
     general: tuple[str, ...]
     compiler: str
     level: str
+    memory: Memory | None
 
     def counted(self, kernels: Mapping[int, str]) -> _Counts:
         """Returns the model's costs with these kernels, given by node; from the cache if they are known."""
@@ -142,27 +170,30 @@ class _Build:
         library = generate([PlannedModel.of(self.graph, plan)], self.target, command="counted by Kibi")
         identity = find_compiler(self.compiler, self.target).identity
         texts = [part for name, text in library.files.items() for part in (name, text)]
-        key = digest(__version__, identity, self.level, self.target.name, *texts)
+        waits = () if self.memory is None else (repr(self.memory), str(self.target.clock_hz))
+        key = digest(_FORM, __version__, identity, self.level, self.target.name, *waits, *texts)
         folder = cached("counts", key, lambda place: self._count(library, place / _FILE))
         known = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-        return _Counts(tuple(known["instructions"]), known["flash_bytes"])
+        cycles = known["cycles"]
+        return _Counts(tuple(known["instructions"]), known["flash_bytes"], None if cycles is None else tuple(cycles))
 
     def _count(self, library: Library, path: Path) -> None:
         """Runs two inferences, and writes the costs of the second to a file."""
         with temporary_folder() as folder:
             written = write(library, folder / "library")
-            engine = DeviceEngine(written, compiler=self.compiler, level=self.level)
+            engine = DeviceEngine(written, compiler=self.compiler, level=self.level, memory=self.memory)
             inputs = seeded_inputs(library.model.graph, 0)
             engine.run(inputs)
             engine.run(inputs)
             nodes = range(len(library.model.graph.nodes))
             flash = engine.image.code_bytes + engine.image.weights_bytes
-            counts = {"instructions": [engine.instructions_of(node) for node in nodes], "flash_bytes": flash}
+            spent = [each.cycles for each in map(engine.spent_on, nodes) if each is not None]
+            counts = {
+                "instructions": [engine.instructions_of(node) for node in nodes],
+                "flash_bytes": flash,
+                "cycles": spent if spent and self.memory is not None else None,
+            }
         path.write_text(json.dumps(counts), encoding="utf-8", newline="\n")
-
-
-def _constant_bytes(call: KernelCall) -> int:
-    return sum(data.nbytes for data in call.constants.values())
 
 
 def _smallest(layers: Sequence[TunedLayer], build: _Build) -> tuple[TunedLayer, ...]:

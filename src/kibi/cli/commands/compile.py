@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.options.boards import BoardName, TargetName, chosen_processor
+from kibi.cli.options.boards import BoardName, TargetName, chosen_processor, place_words
 from kibi.cli.options.checks import emulated_target, format_named
 from kibi.cli.options.common import (
     AsJson,
@@ -122,7 +122,8 @@ def compile_models(
 
     ends = ends_of(input_mode, quantized_outputs)
     options = plan_options(granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth)
-    target = chosen_processor(target, board).target.name
+    picked = chosen_processor(target, board)
+    target = picked.target.name
     processor = kibi.target(target) if slice_limit is None else emulated_target(target)
     extras = Extras.of(slices=slices or slice_limit is not None, lease=lease, spare=spare, checkpoints=checkpoints)
     joint = None if plan is None else joint_plan(plan, len(models))
@@ -180,7 +181,7 @@ def compile_models(
         tunings = []
         if tune:
             made = [
-                tuned(graph, each, options, is_given=plan is not None)
+                tuned(graph, each, options, picked, is_given=plan is not None)
                 for graph, each in zip(graphs, plans, strict=True)
             ]
             tunings, plans = [found for found, _ in made], [each for _, each in made]
@@ -199,7 +200,7 @@ def compile_models(
             directory,
             target=processor,
             name=name,
-            command=library_command(graphs, target, name, plan, words),
+            command=library_command(graphs, place_words(picked, board, is_tuned=tune), name, plan, words),
             **asdict(extras),
             package=package,
         )
@@ -246,10 +247,10 @@ def _check(models: Sequence[Path], name: str | None, plan: Path | None) -> None:
 
 
 def library_command(
-    graphs: "Sequence[Graph]", target: str, name: str | None, plan: Path | None, options: Sequence[str]
+    graphs: "Sequence[Graph]", place: Sequence[str], name: str | None, plan: Path | None, options: Sequence[str]
 ) -> str:
     """Returns the command that makes the same files: without folders, so that the same input gives the same bytes."""
-    words = ["kibi", "compile", *(graph.source for graph in graphs), "--target", target]
+    words = ["kibi", "compile", *(graph.source for graph in graphs), *place]
     words += ["--name", name] if name else []
     words += ["--signature", graphs[0].signature.key] if graphs[0].signature else []
     words += options

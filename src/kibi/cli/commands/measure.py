@@ -16,6 +16,7 @@ from kibi.cli.options.boards import (
     fit_line,
     measured_fit,
     measured_memory,
+    place_words,
 )
 from kibi.cli.options.checks import compiler_named, emulated_target, format_named, not_compared
 from kibi.cli.options.common import (
@@ -163,13 +164,15 @@ def measure(
         ]
         tunings, digest = [], None
         if tune:
-            tuning, made = tuned(graph, made, options, is_given=plan is not None, compiler=tool, level=level)
+            tuning, made = tuned(graph, made, options, picked, is_given=plan is not None, compiler=tool, level=level)
             tunings = [tuning]
         if is_plan:
             found = kibi.measure_plan(graph, made, compiler=tool, level=level, seed=seed, runs=runs)
         else:
             extras = Extras.of(slices=slices or slice_limit is not None, checkpoints=checkpoints)
-            command = library_command([graph], processor.name, None, plan, [*words, *extras.words])
+            command = library_command(
+                [graph], place_words(picked, board, is_tuned=tune), None, plan, [*words, *extras.words]
+            )
             library = kibi.compile(
                 graph, made, folder, target=processor, command=command, package=None, **asdict(extras)
             )

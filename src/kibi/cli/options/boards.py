@@ -1,6 +1,7 @@
 """The options that name a processor: --target, --board, --clock; and the line that says whether a model fits a board."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -112,6 +113,13 @@ def chosen_processor(target_name: str | None, board_name: str | None, clock: str
     else:
         processor = found.target
     return Chosen(processor if clock is None else replace(processor, clock_hz=clock_of(clock)), found)
+
+
+def place_words(picked: Chosen, board_name: str | None, *, is_tuned: bool) -> list[str]:
+    """The words of a command line that name the processor; the board instead where its cycles have chosen the kernels."""
+    if is_tuned and board_name is not None and picked.board is not None and picked.board.memory is not None:
+        return ["--board", Path(board_name).name]
+    return ["--target", picked.target.name]
 
 
 def measured_memory(picked: Chosen, code_in: str, *, is_for_c: bool) -> Memory | None:

@@ -8,13 +8,21 @@ from kibi.cli.terminal import output, say, show, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kibi.cli.options.boards import Chosen
     from kibi.engines.tuning import Tuning
     from kibi.ir import Graph
     from kibi.planner import Plan
 
 
 def tuned(
-    graph: "Graph", plan: "Plan", options: PlanOptions, *, is_given: bool, compiler: str = "zig", level: str = "s"
+    graph: "Graph",
+    plan: "Plan",
+    options: PlanOptions,
+    picked: "Chosen",
+    *,
+    is_given: bool,
+    compiler: str = "zig",
+    level: str = "s",
 ) -> "tuple[Tuning, Plan]":
     """Tunes a model, and returns the result and the plan with the chosen kernels.
 
@@ -22,6 +30,7 @@ def tuned(
         graph: the model.
         plan: its plan.
         options: those that the plan was made with.
+        picked: the processor of the plan, and the board with whose flash cycles are estimated.
         is_given: true if the plan was read from a file: its order stays. Else the model is planned again.
         compiler: `zig`, `gcc` or `clang`.
         level: the compiler's.
@@ -34,7 +43,10 @@ def tuned(
     import kibi  # noqa: PLC0415
     from kibi.planner import with_kernels  # noqa: PLC0415
 
-    found = kibi.tune(graph, plan, goal=plan.goal.value, compiler=compiler, level=level)
+    memory = None if picked.board is None else picked.board.memory
+    found = kibi.tune(
+        graph, plan, target=picked.target, goal=plan.goal.value, compiler=compiler, level=level, memory=memory
+    )
     if is_given:
         return found, with_kernels(graph, plan, kibi.target(plan.target), found.goal, found.kernels)
     return found, kibi.plan(graph, plan.target, **options, tuning=found)
@@ -52,6 +64,7 @@ def tuning_record(tunings: "Sequence[Tuning]") -> list[list[dict[str, object]]]:
                     {
                         "kernel": each.kernel,
                         "instructions": each.instructions,
+                        "cycles_estimate": each.cycles,
                         "weights_bytes": each.weights_bytes,
                     }
                     for each in layer.candidates
@@ -71,10 +84,13 @@ def show_tunings(tunings: "Sequence[Tuning]") -> None:
         if not tuning.layers:
             say(console, "Each layer has one kernel on this core: there is nothing to choose.")
             continue
-        rows = table(console, "!operator", "kernel", ">instructions", ">constants", "chosen")
+        has_cycles = any(each.cycles is not None for layer in tuning.layers for each in layer.candidates)
+        columns = [">cycles"] if has_cycles else []
+        rows = table(console, "!operator", "kernel", ">instructions", *columns, ">constants", "chosen")
         for layer in tuning.layers:
             for number, each in enumerate(layer.candidates):
                 label = "" if number else layer.label
                 mark = "yes" if each.kernel == layer.chosen else ""
-                rows.add_row(label, each.kernel, f"{each.instructions:,}", f"{each.weights_bytes:,}", mark)
+                cycles = [] if each.cycles is None else [f"{each.cycles:,}"]
+                rows.add_row(label, each.kernel, f"{each.instructions:,}", *cycles, f"{each.weights_bytes:,}", mark)
         show(console, rows)
