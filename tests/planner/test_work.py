@@ -123,6 +123,27 @@ def test_native_first_fit_of_random_items_with_gaps_and_rules_is_that_of_python(
         assert np.array_equal(expected, found)
 
 
+def test_native_first_fit_of_many_that_live_together_is_that_of_python() -> None:
+    """More than a thousand, on average: then the native code goes through levels of equal offsets."""
+    rng = random.Random(1)
+    items = [Item(0, rng.randrange(200, 400), 8 * rng.randrange(1, 9), rng.choice((1, 16))) for _ in range(1100)]
+    problem = PlacementProblem.of(items)
+    assert 1000 < problem.neighbours == len(items) - 1
+    order = next(iter(orders(problem)))
+    expected, found = first_fit(problem, order), Native(problem).first_fit(order)
+    assert expected is not None
+    assert found is not None
+    assert np.array_equal(expected, found)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_neighbours_are_those_whose_lives_meet(seed: int) -> None:
+    """Counted one by one."""
+    items = _drawn(random.Random(seed))[0]
+    meet = sum(one is not other and one.start < other.end and other.start < one.end for one in items for other in items)
+    assert PlacementProblem.of(items).neighbours == pytest.approx(meet / len(items))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_window_of_buffers_that_die_one_by_one_is_what_is_left_of_them(seed: int) -> None:
     """At each moment, the least window that holds those that still live: a count of all of them says the same."""

@@ -18,6 +18,7 @@ SOURCES = tuple(
         "bounds.c",
         "choice.c",
         "first_fit.c",
+        "first_fit_sparse.c",
         "pairs.c",
         "search.c",
         "state.c",

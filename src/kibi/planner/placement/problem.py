@@ -106,6 +106,14 @@ class PlacementProblem:
         fixed = self.lowest[self.lowest == self.highest]
         return int(np.gcd.reduce(np.concatenate((self.sizes, fixed, self.rule_distances)), initial=0)) or 1
 
+    @cached_property
+    def neighbours(self) -> float:
+        """The number of other items that an item lives together with, on average, by the hulls of their lives."""
+        first, last = self.hull
+        begun = np.searchsorted(np.sort(first), last)
+        ended = np.searchsorted(np.sort(last), first, side="right")
+        return float((begun - ended).mean()) - 1 if self.items else 0.0
+
     @property
     def is_aligned_anyway(self) -> bool:
         """True if alignments follow from the granularity."""

@@ -31,8 +31,11 @@ _MOST_ITEMS = 6000
 _MANY_ITEMS = 1000
 """From so many items on, better greedy orders are worth a share of the time."""
 _SHARE = 0.2
-_MOST_GREEDY = 2_000_000_000
-"""Items times items over which only the first few greedy orders are tried."""
+_MUCH_FOR_AN_ORDER, _MOST_GREEDY = 80_000_000, 2_000_000_000
+"""Work for one greedy order over which only the first few are tried; and for all, after which no further one is begun."""
+_FEW_ORDERS = 4
+_FEW_NEIGHBOURS = 1000
+"""Where an item lives together with fewer others, the native code looks at these alone: FEW_NEIGHBOURS in first_fit.c."""
 _FIRST_ROUNDS = ((0, 2, 64), (2, 5, 256), (5, None, 1024))
 """Which strategies, and the width of sweeps, before luck is tried: most problems are solved here."""
 _COARSE = 0.01
@@ -73,10 +76,11 @@ def greedy(problem: PlacementProblem, native: Native, progress: Progress, capaci
     Returns:
         What they gave, the best first.
     """
-    few = problem.items * problem.items > _MOST_GREEDY
+    work = order_work(problem)
     tried: list[Greedy] = []
-    for order in orders(problem):
-        if progress.is_done(capacity) or (few and len(tried) >= 4):
+    for number, order in enumerate(orders(problem)):
+        is_enough = number * work > _MOST_GREEDY or (number >= _FEW_ORDERS and work > _MUCH_FOR_AN_ORDER)
+        if progress.is_done(capacity) or (tried and is_enough):
             break
         offsets = native.first_fit(order)
         if offsets is not None:
@@ -84,6 +88,12 @@ def greedy(problem: PlacementProblem, native: Native, progress: Progress, capaci
             progress.keep(offsets, peak_bytes)
             tried.append(Greedy(order, offsets, peak_bytes))
     return sorted(tried, key=lambda each: each.peak_bytes)
+
+
+def order_work(problem: PlacementProblem) -> int:
+    """About how much work the native code has with one greedy order."""
+    near = problem.neighbours
+    return int(problem.items * (120 + (10 * near if near < _FEW_NEIGHBOURS else problem.items / 26)))
 
 
 def refine(
@@ -157,7 +167,7 @@ class _Search:
         """Look for better greedy orders, with a share of the work that is left."""
         problem = self._problem
         keep = self._left - int(self._left * share)
-        turn = problem.items * problem.items // 26 + 120 * problem.items
+        turn = order_work(problem)
         for offsets in better_orders(problem, self._native.first_fit, starts):
             self._progress.keep(offsets, problem.peak_bytes(offsets))
             self._left -= turn

@@ -1,7 +1,10 @@
-#include "placement.h"
+#include "first_fit.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* So many items that live together with one are quickly sorted for each item. */
+#define FEW_NEIGHBOURS 1000
 
 /* An item with the hull of its life, which is all that most of them need. */
 typedef struct {
@@ -23,12 +26,6 @@ typedef struct {
     level *levels;
     int32_t count, room;
 } placed_levels;
-
-static int64_t aligned(int64_t offset, int64_t alignment)
-{
-    const int64_t over = alignment > 1 ? offset % alignment : 0;
-    return over ? offset + alignment - over : offset;
-}
 
 static placed_item hull_of(const kibi_problem *problem, int32_t item)
 {
@@ -91,7 +88,7 @@ static int64_t lift(const kibi_problem *problem, const level *here, const placed
         const int64_t above = here->bottom + (ruled ? kibi_distance(problem, other->item, own->item) : other->size);
         const int64_t below = here->bottom - (ruled ? kibi_distance(problem, own->item, other->item) : own->size);
         if (offset > below && offset < above) {
-            offset = aligned(above, problem->alignment[own->item]);
+            offset = kibi_aligned(above, problem->alignment[own->item]);
         }
     }
     return offset;
@@ -187,7 +184,32 @@ static int64_t place_all(const kibi_problem *problem, const int32_t *order, plac
     return peak;
 }
 
-int64_t kibi_first_fit(const kibi_problem *problem, const int32_t *order, int64_t *offsets)
+/* How many items live together with one, on average, by the hulls of their lives; -1 if the host has no memory left. */
+static int64_t neighbours(const kibi_problem *problem)
+{
+    int32_t *const begun = calloc((size_t)problem->sections + 1, sizeof *begun);
+    int32_t *const ended = calloc((size_t)problem->sections + 1, sizeof *ended);
+    int64_t pairs = -1;
+    if (begun && ended) {
+        for (int32_t item = 0; item < problem->items; item++) {
+            begun[problem->first[problem->piece_start[item]]]++;
+            ended[problem->last[problem->piece_start[item + 1] - 1]]++;
+        }
+        int64_t living = 0;
+        pairs = 0;
+        for (int32_t section = 0; section <= problem->sections; section++) {
+            living -= ended[section];
+            pairs += begun[section] * (2 * living + begun[section] - 1);
+            living += begun[section];
+        }
+    }
+    free(begun);
+    free(ended);
+    return pairs < 0 ? -1 : pairs / (problem->items > 0 ? problem->items : 1);
+}
+
+/* Levels are good where many items overlap and few offsets differ. */
+static int64_t first_fit_levels(const kibi_problem *problem, const int32_t *order, int64_t *offsets)
 {
     placed_levels placed = {NULL, 0, 0};
     const int64_t peak = place_all(problem, order, &placed, offsets);
@@ -196,4 +218,13 @@ int64_t kibi_first_fit(const kibi_problem *problem, const int32_t *order, int64_
     }
     free(placed.levels);
     return peak;
+}
+
+int64_t kibi_first_fit(const kibi_problem *problem, const int32_t *order, int64_t *offsets)
+{
+    const int64_t near = neighbours(problem);
+    if (near < 0) {
+        return -1;
+    }
+    return near < FEW_NEIGHBOURS ? kibi_first_fit_sparse(problem, order, offsets) : first_fit_levels(problem, order, offsets);
 }
