@@ -2,12 +2,13 @@
 
     python benchmarks/counts.py            measure, and show what differs from the record
     python benchmarks/counts.py --write    ... and record it
-    python benchmarks/counts.py --check    ... and end with 1 where a count is more than 1 % above the record
+    python benchmarks/counts.py --check    ... and end with 1 where a count is too far above the record
 
-Layers: four of usual shapes, on four cores. Models: those of `bench.py`, on the Cortex-M4. Weights: four of these models without
-and with coded weights. Int4: three layers and a model with weights of int4, unpacked and packed, on two cores. Counts depend on the
-compiler, whose version is in the record; most are the same from one version to the next, because the inner loops are assembly.
-Models that are not there are left out.
+Layers: four of usual shapes, on four cores. Models: those of `bench.py`, on the Cortex-M4, with cycles at zero wait states and on a
+board with five, which may rise by 5 %, because they also change with the place of code in its cache. Weights: four of these models
+without and with coded weights. Int4: three layers and a model with weights of int4, unpacked and packed, on two cores. Counts
+depend on the compiler, whose version is in the record; most are the same from one version to the next, because the inner loops are
+assembly. Models that are not there are left out.
 """
 
 import argparse
@@ -36,7 +37,10 @@ CODED = ("mlperf_ad_int8", "mlperf_kws_int8", "mlperf_vww_int8", "mlperf_ic_int8
 INT4 = "derived_mnistcnn_a8w4"
 """The model of which packed weights are recorded."""
 INT4_CORES = ("cortex-m4", "cortex-m0plus")
-MOST_GROWTH = 0.01
+BOARD = "stm32l4r5zi"
+"""The board on which cycles of models are recorded, at its highest clock."""
+MOST_GROWTH = {f"cycles_{BOARD}": 0.05}
+"""By how much a count may rise: by 0.01 if it is not named here."""
 
 Counts = dict[str, dict[str, int]]
 
@@ -45,7 +49,11 @@ def main() -> None:
     """Measure, compare, and record or fail where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="record what was measured")
-    parser.add_argument("--check", action="store_true", help="fail where a count has risen by more than 1 %%")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="fail where a count has risen by more than it may",
+    )
     parser.add_argument("--only", help="measure only entries whose name holds this text")
     arguments = parser.parse_args()
     tools = {name: version(name) for name in TOOLS}
@@ -133,9 +141,20 @@ def _counts(graph: kibi.Graph, core: str) -> dict[str, int]:
 
 
 def _of_model(graph: kibi.Graph) -> dict[str, int]:
-    """What a model takes on the Cortex-M4, with all that its RAM and its flash hold."""
-    taken = _measured(graph, kibi.plan(graph, "cortex-m4"))
-    return {**_costs(taken), "ram_bytes": taken.ram_bytes, "flash_bytes": taken.flash_bytes}
+    """What a model takes on the Cortex-M4, with all that its RAM and its flash hold, and its cycles."""
+    board = kibi.board(BOARD)
+    with tempfile.TemporaryDirectory() as folder:
+        library = kibi.compile(graph, kibi.plan(graph, board.target), folder, target=board.target)
+        taken = kibi.measure(library, oracle=False, memory=board.memory)
+    if taken.cycles_estimate is None or taken.waits is None:
+        raise SystemExit(f"Kibi has no model of the flash of {BOARD}.")
+    return {
+        **_costs(taken),
+        "ram_bytes": taken.ram_bytes,
+        "flash_bytes": taken.flash_bytes,
+        "cycles": taken.cycles_estimate - taken.waits.stalls.cycles,
+        f"cycles_{BOARD}": taken.cycles_estimate,
+    }
 
 
 def _costs(taken: Measurement) -> dict[str, int]:
@@ -157,7 +176,7 @@ def compare(known: Counts, found: Counts) -> list[str]:
         for name, count in counts.items():
             was = before.get(name)
             parts.append(f"{name} {count:,}" + (f" (was {was:,})" if was not in (None, count) else ""))
-            if was is not None and name != "macs" and count > was * (1 + MOST_GROWTH):
+            if was is not None and name != "macs" and count > was * (1 + MOST_GROWTH.get(name, 0.01)):
                 worse.append(f"{entry}: {name} {was:,} -> {count:,}")
         per_mac = f"{counts['instructions'] / counts['macs']:.2f} per MAC" if counts["macs"] else ""
         print(f"{entry}: {', '.join(parts)}; {per_mac}")
