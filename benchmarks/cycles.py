@@ -148,7 +148,7 @@ def _linked(point: Point, given: Checkouts) -> Path:
         "-Wl,--entry=run",
     ]
     tool = ["arm-none-eabi-gcc", *kibi.board(point.board).target.gcc_flags, "--specs=nosys.specs"]
-    _run([*tool, *options, *objects, "-lm", "-o", folder / "program.elf"])
+    run_tool([*tool, *options, *objects, "-lm", "-o", folder / "program.elf"])
     return folder / "program.elf"
 
 
@@ -161,13 +161,18 @@ def _compiled(sources: list[Path], includes: list[Path], point: Point, given: Ch
     for source in sources:
         objects.append(folder / f"{source.stem}.o")
         if not objects[-1].exists():
-            _run(["arm-none-eabi-gcc", *flags, *(f"-I{each}" for each in includes), "-c", source, "-o", objects[-1]])
+            run_tool(
+                ["arm-none-eabi-gcc", *flags, *(f"-I{each}" for each in includes), "-c", source, "-o", objects[-1]]
+            )
             # The constants of TVM are variables in a section of constants, which Zephyr's linker script puts into flash.
-            _run(["arm-none-eabi-objcopy", "--set-section-flags", ".rodata.tvm=alloc,load,readonly,data", objects[-1]])
+            run_tool(
+                ["arm-none-eabi-objcopy", "--set-section-flags", ".rodata.tvm=alloc,load,readonly,data", objects[-1]]
+            )
     return objects
 
 
-def _run(command: list[object]) -> None:
+def run_tool(command: list[object]) -> None:
+    """Runs a compiler or a tool beside it; ends with what it printed if it fails."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(str(word) for word in command[:2])} …:\n{done.stderr[-2000:]}")
