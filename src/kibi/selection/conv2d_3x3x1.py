@@ -33,6 +33,4 @@ def pack(call: KernelCall) -> KernelCall | None:
     return KernelCall("kibi_conv2d_s8_3x3x1", params, inplace_distance_bytes=(distance,))
 
 
-CONV2D_3X3X1 = Variant(
-    "kibi_conv2d_s8_3x3x1", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack
-)
+CONV2D_3X3X1 = Variant("kibi_conv2d_s8_3x3x1", "kibi_conv2d_s8", "armv7em", frozenset(Goal), pack)

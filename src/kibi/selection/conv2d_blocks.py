@@ -134,10 +134,10 @@ def paired_channels(sums: SimpleSums) -> NDArray[np.int32]:
 
 
 CONV2D_BLOCKS = Variant(
-    "kibi_conv2d_s8_blocks", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack,
+    "kibi_conv2d_s8_blocks", "kibi_conv2d_s8", "armv7em", frozenset(Goal), pack,
     scratch_bytes=blocks_scratch,
 )  # fmt: skip
 CONV2D_INT4_BLOCKS = Variant(
-    "kibi_conv2d_s8_int4_blocks", "kibi_conv2d_s8_int4", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack_int4,
+    "kibi_conv2d_s8_int4_blocks", "kibi_conv2d_s8_int4", "armv7em", frozenset(Goal), pack_int4,
     scratch_bytes=_int4_scratch,
 )  # fmt: skip

@@ -85,6 +85,6 @@ def scaling(sums: SimpleSums) -> NDArray[np.int64]:
 
 
 CONV2D_COLUMNS = Variant(
-    "kibi_conv2d_s8_columns", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack,
+    "kibi_conv2d_s8_columns", "kibi_conv2d_s8", "armv7em", frozenset(Goal), pack,
     scratch_bytes=blocks_scratch,
 )  # fmt: skip

@@ -70,7 +70,7 @@ def pack_convolution(call: KernelCall) -> KernelCall | None:
 FULLY_CONNECTED_BLOCKS = (
     # It takes less flash than the general one, too.
     Variant(_KERNEL, "kibi_fully_connected_s8", "armv7em", frozenset(Goal), pack_fully_connected),
-    Variant(_KERNEL, "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack_convolution),
+    Variant(_KERNEL, "kibi_conv2d_s8", "armv7em", frozenset(Goal), pack_convolution),
 )
 
 
