@@ -83,17 +83,16 @@ def test_scratch_in_a_plan_is_that_of_its_kernels(glyphs: kibi.Graph, goal: Goal
 
 
 def test_scratch_of_balanced_kernels_is_a_small_part_of_what_the_arena_holds_in_any_case() -> None:
-    """Large windows get blocks that take a sixteenth of the arena; not where the input is elsewhere, nor for the least flash."""
+    """Large windows get blocks that take a sixteenth of the arena; not where the input is elsewhere."""
     graph = graph_of(convolution(Geometry(48, 8, kernel=(4, 4), size=(32, 32))))
     assert graph.least_arena_bytes == 32 * 32 * 48
     kept = kibi.plan(graph, "cortex-m4")
     elsewhere = kibi.plan(graph, "cortex-m4", input="external", output="external")
-    flash = kibi.plan(graph, "cortex-m4", goal="flash")
     scratch = kept.scratch_of(0)
     assert kept.kernels == ("kibi_conv2d_s8_blocks",)
     assert scratch is not None
     assert 2560 < scratch.size_bytes <= graph.least_arena_bytes // 16
-    assert elsewhere.kernels == flash.kernels == ("kibi_conv2d_s8",)
+    assert elsewhere.kernels == ("kibi_conv2d_s8",)
     assert validate(graph, kibi.Plan.from_json(kept.to_json())).plan == kept
 
 

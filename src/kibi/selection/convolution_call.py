@@ -10,7 +10,7 @@ from kibi.ops.windows.window import Window
 from kibi.selection.variant import Goal
 
 _PARTS = 16
-"""Of the least arena, one is the price that faster blocks of a balanced model are worth."""
+"""Of the least arena, one is the price that faster blocks are worth where speed is not all."""
 
 
 def window_of(call: KernelCall) -> Window:
@@ -27,14 +27,14 @@ def window_of(call: KernelCall) -> Window:
 def blocks_scratch(call: KernelCall, goal: Goal) -> int:
     """Returns the bytes of scratch for the fastest blocks: a few blocks, or, for speed, as many as are useful.
 
-    Balanced code takes more than a few where that is a small part of the arena: so arenas grow by at most that part.
+    Other goals take more than a few where that is a small part of the arena: so arenas grow by at most that part.
 
     Args:
         call: of `kibi_conv2d_s8`.
         goal: of the code.
     """
     window, layer = window_of(call), call.params_as(Conv2DS8Params)
-    room_bytes = call.least_arena_bytes // _PARTS if goal is Goal.BALANCED else 0
+    room_bytes = call.least_arena_bytes // _PARTS
     few, most = blocks_scratch_bytes(
         window, window.channels // layer.groups, layer.output_channels, room_bytes=room_bytes
     )
