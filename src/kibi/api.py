@@ -137,7 +137,7 @@ def plan(
         output: `stored` or `external`.
         external_buffers: further tensors, by name or index, that are stored in caller-owned buffers.
         goal: `balanced`: the smallest arena, with kernels that are packed for the core where what they store is about as
-            large. `flash`: the smallest arena, with one kernel for all layers of a kind. `speed`: the fewest instructions,
+            large. `flash`: the kernels with which code and constants are smallest. `speed`: the fewest instructions,
             with whole tensors and as much scratch as kernels can use.
         tuning: what `tune` found, whose kernels the plan is for, instead of those of `goal`.
         weights: `flash`: weights are stored as kernels read them. `rice`: those of layers that read each weight once are

@@ -190,8 +190,13 @@ def test_sums_that_may_leave_their_range_are_left_to_others(bias: int) -> None:
     """A bias near half the range of 32 bits keeps a layer from being packed, and so do groups, strides and dilation."""
     layer = _layer(np.random.default_rng(5), 1 << 23)
     params = layer.call.params_as(Conv2DS8Params)
+    # At a step of the output: else the channels would have one output each, and need no sums.
+    at_step = {
+        "multiplier": np.full_like(params.multiplier, 1 << 30), "shift": np.full_like(params.shift, -30),
+        "output_zero_point": 0, "activation_min": -128, "activation_max": 127,
+    }  # fmt: skip
     others: list[dict[str, Any]] = [
-        {"bias": np.full_like(params.bias, bias)},
+        {"bias": np.full_like(params.bias, bias), **at_step},
         {"stride": 2},
         {"dilation": 2},
         {"groups": 2},

@@ -75,6 +75,8 @@ def _scaling(rng: np.random.Generator, channels: int) -> Values:
         shift = rng.choice([-31, -30, -16, -6, -1], channels)
     if rng.integers(6) == 0:
         multiplier[0], shift[0] = 0, 0
+    if rng.integers(3) == 0:  # mostly an output that is the same for all inputs
+        bias[-1], shift[-1] = rng.choice([-1, 1]) * rng.integers(1 << 29, 1 << 31), rng.choice([-8, -1, 0])
     return {
         "bias": bias.astype(np.int32), "multiplier": multiplier.astype(np.int32), "shift": shift.astype(np.int8),
     }  # fmt: skip
@@ -229,7 +231,9 @@ def _layer(**changes: int | np.ndarray) -> Values:
         ({"output_width": 7}, "_columns"),  # the last one's is
         ({"kernel_rows": 1, "kernel_width": 9}, "_columns"),
         ({"shift": np.array([-6] * 7 + [0], np.int8)}, ""),
-        ({"bias": np.full(8, 1 << 30, np.int32)}, ""),
+        # Sums on both sides of a step; then a channel that is cut off for all inputs.
+        ({"bias": np.full(8, (1 << 30) + (1 << 22), np.int32), "shift": np.full(8, -22, np.int8)}, ""),
+        ({"bias": np.array([100] * 7 + [1 << 30], np.int32)}, "_3x3_relu"),
         ({"channels": 3, "filter": np.ones((9, 3), np.int8), **{
             name: np.array(value) for name, value in (
                 ("bias", np.zeros(3, np.int32)), ("multiplier", np.full(3, 1 << 30, np.int32)),

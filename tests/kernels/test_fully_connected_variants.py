@@ -190,12 +190,13 @@ def test_layer_whose_sums_or_shifts_are_out_of_range_is_left_to_the_general_kern
     values, _ = fully_connected(np.random.default_rng(0))
     values |= {
         "filter": np.array([-128, 1, 127, -127], np.int8), "bias": np.zeros(1, np.int32), "depth": 4, "piece": 4,
-        "pieces": 1, "vectors": 1, "vectors_per_row": 1, "output_channels": 1, "shift": np.array([-3], np.int8),
-        "multiplier": np.array([1 << 30], np.int32),
+        "pieces": 1, "vectors": 1, "vectors_per_row": 1, "output_channels": 1, "shift": np.array([-23], np.int8),
+        "multiplier": np.array([1 << 30], np.int32), "output_zero_point": 0, "activation_min": -128, "activation_max": 127,
     }  # fmt: skip
     pack = _PACKS["kibi_fully_connected_s8"]
     most = 128 * 128 + 127 + 127 * 127 + 128 * 127
     assert pack(_call("kibi_fully_connected_s8", values)) is not None
+    # The largest sum is at a step of the output: else the channel would have one output, and need no sum.
     for bias, fits in (((1 << 23) - 1 - most, True), ((1 << 23) - most, False)):
         own = {**values, "bias": np.array([bias], np.int32)}
         assert (pack(_call("kibi_fully_connected_s8", own)) is not None) == fits

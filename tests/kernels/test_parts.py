@@ -17,7 +17,7 @@ from tests.ops.comparison import assert_same, graph_of
 from tests.support.amount import amount
 from tests.support.operator_models import s8_case
 
-_OPERATORS = ("AVERAGE_POOL_2D", "LOGISTIC", "MAX_POOL_2D", "MEAN", "MUL")
+_OPERATORS = ("AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "LOGISTIC", "MAX_POOL_2D", "MEAN", "MUL")
 _DRAWN = amount(24, 400)
 _OF_EACH = amount(1, 20)
 """Calls of a kernel with the same parts that are tried."""

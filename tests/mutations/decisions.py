@@ -84,6 +84,22 @@ _SELECTION = (
         ("tests/kernels/test_conv2d_three_wide.py", "-k", "leave_their_range"),
     ),
     Mutation(
+        "selection.odd-channels-are-constants",
+        "selection/sums.py",
+        "is_constant = fits & (least == most) & is_odd",
+        "is_constant = fits & is_odd",
+        "A channel with large sums loses its weights, though it has several outputs.",
+        ("tests/selection/test_sums.py",),
+    ),
+    Mutation(
+        "selection.flash-forgets-what-is-paid",
+        "selection/code_sizes.py",
+        "waiting, seen, total = list(kernels), set(paid), 0",
+        "waiting, seen, total = list(kernels), set[str](), 0",
+        "For the least flash, functions that the library has in any case are counted again.",
+        ("tests/selection/test_least_flash.py", "-k", "counted_once"),
+    ),
+    Mutation(
         "selection.pairs-need-not-fit",
         "selection/packed_pairs.py",
         "return bool(packed.min() >= _PAIR_LEAST)",

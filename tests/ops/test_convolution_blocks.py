@@ -43,6 +43,23 @@ def test_scratch_is_what_the_fastest_blocks_take_that_are_small(
     assert blocks_scratch_bytes(_sized(channels, width), channels, channels) == (scratch, roomy)
 
 
+@pytest.mark.parametrize(
+    ("room", "pixels"),
+    [(0, 0), (2 * 1200 * 2 - 1, 0), (2 * 1200 * 2, 2), (3 * 1200 * 2, 2), (1 << 20, 2)],
+)
+def test_windows_of_any_size_are_computed_in_blocks_where_there_is_room(room: int, pixels: int) -> None:
+    """More than usual is taken only where it is a small part; never more than is of use."""
+    window = replace(_LAYER, channels=48, kernel_rows=5, kernel_width=5)
+    assert blocks_scratch_bytes(window, 48, 48, room_bytes=room)[0] == pixels * 1200 * 2
+
+
+def test_small_windows_get_the_fastest_blocks_where_there_is_room() -> None:
+    """Four pixels in place of three."""
+    window = replace(_LAYER, channels=336, kernel_rows=1, kernel_width=1)
+    found = [blocks_scratch_bytes(window, 336, 64, room_bytes=room)[0] for room in (0, 2687, 2688)]
+    assert found == [3 * 336 * 2, 3 * 336 * 2, 4 * 336 * 2]
+
+
 def test_large_windows_are_computed_in_parts_before_pixels_are_given_up() -> None:
     """Three pixels of half a row take less than two of all rows; where nothing fits, there is no way."""
     fitting = [shared_columns(8, 3, (64, 64), most_bytes=most) for most in (1920, 1919, 1408, 1407, 1088, 1087, 1023)]

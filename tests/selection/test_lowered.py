@@ -16,7 +16,8 @@ from kibi.runtime import Interpreter, seeded_inputs
 from kibi.selection import Goal, choice, select
 from kibi.selection.variant import Variant
 from kibi.targets import target
-from tests.ops.comparison import assert_same
+from tests.ops.comparison import assert_same, graph_of
+from tests.ops.convolutions import Geometry, convolution
 from tests.support.zoo import model_path, requires_zoo
 
 _ARENAS = {
@@ -79,6 +80,20 @@ def test_scratch_in_a_plan_is_that_of_its_kernels(glyphs: kibi.Graph, goal: Goal
         scratch = plan.scratch_of(node)
         assert (scratch.size_bytes if scratch else 0) >= call.scratch_bytes
         assert (scratch is None) == (call.scratch_bytes == 0)
+
+
+def test_scratch_of_balanced_kernels_is_a_small_part_of_what_the_arena_holds_in_any_case() -> None:
+    """Large windows get blocks that take a sixteenth of the arena; not where the input is elsewhere."""
+    graph = graph_of(convolution(Geometry(48, 8, kernel=(4, 4), size=(32, 32))))
+    assert graph.least_arena_bytes == 32 * 32 * 48
+    kept = kibi.plan(graph, "cortex-m4")
+    elsewhere = kibi.plan(graph, "cortex-m4", input="external", output="external")
+    scratch = kept.scratch_of(0)
+    assert kept.kernels == ("kibi_conv2d_s8_blocks",)
+    assert scratch is not None
+    assert 2560 < scratch.size_bytes <= graph.least_arena_bytes // 16
+    assert elsewhere.kernels == ("kibi_conv2d_s8",)
+    assert validate(graph, kibi.Plan.from_json(kept.to_json())).plan == kept
 
 
 def test_kernels_that_are_named_run(glyphs: kibi.Graph) -> None:

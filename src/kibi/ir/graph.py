@@ -1,7 +1,7 @@
 """Graphs: nodes in order, tensors by index."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,14 @@ class Graph:
     @cached_property
     def general_calls(self) -> tuple[KernelCall, ...]:
         """The call of each node's general kernel; its weights are packed once for all that ask."""
-        return tuple(view.op.kernel_call(view) for view in self.views)
+        calls = (view.op.kernel_call(view) for view in self.views)
+        return tuple(replace(call, least_arena_bytes=self.least_arena_bytes) for call in calls)
+
+    @cached_property
+    def least_arena_bytes(self) -> int:
+        """Bytes that every arena of the model has: those of the largest input or output that is stored in it."""
+        ends = (self.tensors[index] for index in (*self.stored_inputs, *self.outputs))
+        return max((each.type.size_bytes for each in ends if each.is_planned), default=0)
 
     @property
     def calls(self) -> tuple[KernelCall, ...]:

@@ -62,6 +62,8 @@ class KernelCall:
         takes_step: true if the kernel takes the number of the step.
         features: macros that enable the parts of the kernel's files that this call needs; a library leaves out all other parts.
         least_features: those that it needs where the least flash is the goal, at any cost in instructions; None: the same.
+        least_arena_bytes: of a general call in a graph: bytes that the model's arena has in any case, of which a variant may take a
+            small part as scratch; 0: nothing is known.
         is_untyped: true if the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
         inplace_distance_bytes: for each row input that is there, the least distance by which the output of a step must begin
             below an input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may.
@@ -78,6 +80,7 @@ class KernelCall:
     features: frozenset[str] = frozenset()
     least_features: frozenset[str] | None = None
     scratch_alignment: int = 4
+    least_arena_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Checks that the parameters are the kernel's.

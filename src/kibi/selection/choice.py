@@ -17,6 +17,7 @@ from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
 from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOCKS
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
+from kibi.selection.least_flash import choose_least_flash
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
 
@@ -76,11 +77,19 @@ def candidates(
 
 
 def choose(calls: Sequence[KernelCall], target: Target, goal: Goal) -> tuple[KernelCall, ...]:
-    """Returns, for each general call of a model, the first candidate that serves the goal, without measuring.
+    """Returns, for each general call of a model, the candidate that serves the goal, without measuring.
 
-    Balanced code has one kernel of each kind: if one layer takes a variant, no layer takes another that gives way to it.
+    For speed, and balanced, that is the first one. Balanced code has one kernel of each kind: if one layer takes a variant, no
+    layer takes another that gives way to it. For flash it is the one with which the whole model is smallest.
     """
-    fitting = [_fitting(call, target, goal) for call in calls]
+    if goal is Goal.FLASH:
+        every = [tuple(_fitting(call, target, goal)) for call in calls]
+        return choose_least_flash(every, _first([iter(each) for each in every], Goal.BALANCED), target)
+    return _first([_fitting(call, target, goal) for call in calls], goal)
+
+
+def _first(fitting: Sequence[Iterator[KernelCall]], goal: Goal) -> tuple[KernelCall, ...]:
+    """The first candidate of each layer; for balanced code another one where the first gives way."""
     first = [next(each) for each in fitting]
     taken = {call.kernel for call in first if call.kernel}
     yielding = {each.kernel for each in VARIANTS if goal is Goal.BALANCED and each.gives_way_to in taken}

@@ -7,6 +7,7 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2D3x3x1Params
 from kibi.selection.convolution_call import blocks_distance
 from kibi.selection.normalized_sums import doubled, normalized_sums, side_by_side
+from kibi.selection.sums import channels_of
 from kibi.selection.variant import Goal, Variant
 
 
@@ -16,8 +17,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     is_single = layer.input_channels == layer.groups == layer.dilation == 1
     if not is_single or (layer.kernel_rows, layer.kernel_width) != (3, 3):
         return None
-    taps = layer.filter.reshape(layer.output_channels, 9).astype(np.int8)
-    found = normalized_sums(taps, layer.bias, layer.multiplier, layer.shift)
+    found = normalized_sums(channels_of(layer, layer.filter.reshape(layer.output_channels, 9)))
     if found is None:
         return None
     weights, sums = found
@@ -33,6 +33,4 @@ def pack(call: KernelCall) -> KernelCall | None:
     return KernelCall("kibi_conv2d_s8_3x3x1", params, inplace_distance_bytes=(distance,))
 
 
-CONV2D_3X3X1 = Variant(
-    "kibi_conv2d_s8_3x3x1", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack
-)
+CONV2D_3X3X1 = Variant("kibi_conv2d_s8_3x3x1", "kibi_conv2d_s8", "armv7em", frozenset(Goal), pack)

@@ -13,7 +13,7 @@ from kibi.ops.windows.conv2d import columns_outside
 from kibi.ops.windows.convolution_blocks import apart_scratch_bytes, block_bytes, block_pixels, block_sizes
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
-from kibi.selection.sums import MOST_SIZE, SimpleSums, simple_sums
+from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
 _RAISED_HALF = 8 * 256 + 8
@@ -23,14 +23,15 @@ _RAISED_HALF = 8 * 256 + 8
 def pack(call: KernelCall) -> KernelCall | None:
     """Weights in the order of blocks; None for groups, narrow rows, large windows, or sums that are not simple."""
     layer = call.params_as(Conv2DS8Params)
-    weights = layer.filter.astype(np.int8).reshape(layer.output_channels, -1)
+    weights = layer.filter.reshape(layer.output_channels, -1)
     is_whole = layer.input_channels % 4 == 0
     most_bytes = call.scratch_bytes
     pixels = block_pixels(layer.output_width, weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
     if layer.groups > 1 or not pixels or max(layer.scalars.values()) > MOST_SIZE:
         return None
-    sums = simple_sums(weights, layer.bias, layer.multiplier, layer.shift, limit=SUM_LIMIT)
-    packed = packed_pairs(_in_order(weights, layer.kernel_rows, is_whole=is_whole))
+    channels = channels_of(layer, weights, limit=SUM_LIMIT)
+    sums = simple_sums(channels.weights, channels.bias, channels.multiplier, channels.shift, limit=SUM_LIMIT)
+    packed = packed_pairs(_in_order(channels.weights, layer.kernel_rows, is_whole=is_whole))
     if sums is None or not fit_words(packed):
         return None
     params = Conv2DBlocksParams(
@@ -134,10 +135,10 @@ def paired_channels(sums: SimpleSums) -> NDArray[np.int32]:
 
 
 CONV2D_BLOCKS = Variant(
-    "kibi_conv2d_s8_blocks", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack,
+    "kibi_conv2d_s8_blocks", "kibi_conv2d_s8", "armv7em", frozenset(Goal), pack,
     scratch_bytes=blocks_scratch,
 )  # fmt: skip
 CONV2D_INT4_BLOCKS = Variant(
-    "kibi_conv2d_s8_int4_blocks", "kibi_conv2d_s8_int4", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack_int4,
+    "kibi_conv2d_s8_int4_blocks", "kibi_conv2d_s8_int4", "armv7em", frozenset(Goal), pack_int4,
     scratch_bytes=_int4_scratch,
 )  # fmt: skip

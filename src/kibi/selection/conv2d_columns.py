@@ -10,7 +10,7 @@ from kibi.kernels.params.conv2d_packed import Conv2DColumnsParams
 from kibi.ops.windows.convolution_blocks import block_sizes, shared_columns
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
-from kibi.selection.sums import SimpleSums, simple_sums
+from kibi.selection.sums import SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
 
@@ -49,9 +49,9 @@ def is_three_wide(layer: Conv2DS8Params) -> bool:
 
 def weights_and_sums(layer: Conv2DS8Params, limit: int) -> tuple[NDArray[np.int8], SimpleSums | None]:
     """Returns weights `[O, kernel rows, 3, C]`, and constants for simple sums below the limit in magnitude, if there are some."""
-    weights = layer.filter.astype(np.int8).reshape(layer.output_channels, -1)
-    sums = simple_sums(weights, layer.bias, layer.multiplier, layer.shift, limit=limit)
-    return weights.reshape(len(weights), layer.kernel_rows, 3, -1), sums
+    channels = channels_of(layer, layer.filter.reshape(layer.output_channels, -1), limit=limit)
+    sums = simple_sums(channels.weights, channels.bias, channels.multiplier, channels.shift, limit=limit)
+    return channels.weights.reshape(layer.output_channels, layer.kernel_rows, 3, -1), sums
 
 
 def stream(weights: NDArray[np.int8], sums: SimpleSums, at_once: int) -> NDArray[np.int32]:
@@ -85,6 +85,6 @@ def scaling(sums: SimpleSums) -> NDArray[np.int64]:
 
 
 CONV2D_COLUMNS = Variant(
-    "kibi_conv2d_s8_columns", "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack,
+    "kibi_conv2d_s8_columns", "kibi_conv2d_s8", "armv7em", frozenset(Goal), pack,
     scratch_bytes=blocks_scratch,
 )  # fmt: skip

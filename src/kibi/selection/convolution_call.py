@@ -9,6 +9,9 @@ from kibi.ops.windows.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.windows.window import Window
 from kibi.selection.variant import Goal
 
+_PARTS = 16
+"""Of the least arena, one is the price that faster blocks are worth where speed is not all."""
+
 
 def window_of(call: KernelCall) -> Window:
     """Returns the geometry across a row of a call of `kibi_conv2d_s8`; what it says of rows means nothing."""
@@ -24,12 +27,17 @@ def window_of(call: KernelCall) -> Window:
 def blocks_scratch(call: KernelCall, goal: Goal) -> int:
     """Returns the bytes of scratch for the fastest blocks: a few blocks, or, for speed, as many as are useful.
 
+    Other goals take more than a few where that is a small part of the arena: so arenas grow by at most that part.
+
     Args:
         call: of `kibi_conv2d_s8`.
         goal: of the code.
     """
     window, layer = window_of(call), call.params_as(Conv2DS8Params)
-    few, most = blocks_scratch_bytes(window, window.channels // layer.groups, layer.output_channels)
+    room_bytes = call.least_arena_bytes // _PARTS
+    few, most = blocks_scratch_bytes(
+        window, window.channels // layer.groups, layer.output_channels, room_bytes=room_bytes
+    )
     return most if goal is Goal.SPEED else few
 
 

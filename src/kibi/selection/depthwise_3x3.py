@@ -34,7 +34,7 @@ def _packed(layer: Depthwise, call: KernelCall, kernel: str) -> KernelCall:
     return KernelCall(kernel, params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
-_GOALS = frozenset({Goal.SPEED, Goal.BALANCED})
+_GOALS = frozenset(Goal)
 DEPTHWISE_3X3 = (
     Variant(
         "kibi_depthwise_conv2d_s8_3x3_relu",

@@ -10,7 +10,7 @@ from kibi.ir import KernelCall
 from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
 from kibi.quant import requantize
 from kibi.selection.normalized_sums import doubled, normalized_sums, side_by_side
-from kibi.selection.sums import MOST_SIZE, SimpleSums
+from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of
 
 BLOCK = 4
 """Channels of a block."""
@@ -59,8 +59,7 @@ def depthwise(call: KernelCall) -> Depthwise | None:
     params = call.params_as(DepthwiseS8Params)
     if params.channels < BLOCK or max(params.scalars.values()) > MOST_SIZE:
         return None
-    taps = params.filter.reshape(-1, params.channels).T.astype(np.int8)
-    found = normalized_sums(taps, params.bias, params.multiplier, params.shift)
+    found = normalized_sums(channels_of(params, params.filter.reshape(-1, params.channels).T))
     if found is None:
         return None
     weights, sums = found

@@ -25,6 +25,6 @@ DEPTHWISE_COLUMNS = Variant(
     "kibi_depthwise_conv2d_s8_columns",
     "kibi_depthwise_conv2d_s8",
     "armv7em",
-    frozenset({Goal.SPEED, Goal.BALANCED}),
+    frozenset(Goal),
     pack,
 )

@@ -12,7 +12,7 @@ from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams, Full
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
-from kibi.selection.sums import simple_sums
+from kibi.selection.sums import channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_fully_connected_s8_blocks"
@@ -70,7 +70,7 @@ def pack_convolution(call: KernelCall) -> KernelCall | None:
 FULLY_CONNECTED_BLOCKS = (
     # It takes less flash than the general one, too.
     Variant(_KERNEL, "kibi_fully_connected_s8", "armv7em", frozenset(Goal), pack_fully_connected),
-    Variant(_KERNEL, "kibi_conv2d_s8", "armv7em", frozenset({Goal.SPEED, Goal.BALANCED}), pack_convolution),
+    Variant(_KERNEL, "kibi_conv2d_s8", "armv7em", frozenset(Goal), pack_convolution),
 )
 
 
@@ -80,6 +80,7 @@ def _wide(values: Array) -> NDArray[np.int64]:
 
 def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, read: _Layer) -> KernelCall | None:
     channels, pieces, piece = read.weights.shape
+    read = _with_constants(given, read)
     layer = read if _is_bounded(read) else _simplified(read)
     fours = np.pad(read.weights, ((0, 0), (0, 0), (0, -piece % 4))).reshape(channels, -1)
     packed = packed_pairs(fours)
@@ -107,6 +108,19 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
         activation_max=given.activation_max,
     )
     return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
+
+
+def _with_constants(given: Conv2DS8Params | FullyConnectedS8Params, read: _Layer) -> _Layer:
+    """The layer that is read from a call, as `Channels.with_constants` says."""
+    found = channels_of(given, read.weights.reshape(len(read.weights), -1), read.bias, limit=SUM_LIMIT)
+    weights = found.weights.reshape(read.weights.shape)
+    return replace(
+        read,
+        weights=_wide(weights),
+        bias=_wide(found.bias),
+        multiplier=_wide(found.multiplier),
+        shift=_wide(found.shift),
+    )
 
 
 def _is_bounded(layer: _Layer) -> bool:

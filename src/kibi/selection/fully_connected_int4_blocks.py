@@ -26,7 +26,7 @@ def _packed(
     return replace(call, kernel=kernel, params=layer.replaced(filter=packed_int4_fours(weights)))
 
 
-_GOALS = frozenset({Goal.SPEED, Goal.BALANCED})
+_GOALS = frozenset(Goal)
 FULLY_CONNECTED_INT4_BLOCKS = (
     Variant("kibi_fully_connected_s8_int4_blocks", "kibi_fully_connected_s8_int4", "armv7em", _GOALS, pack),
     Variant(

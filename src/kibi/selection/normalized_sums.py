@@ -3,31 +3,21 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.dtypes import Array
-from kibi.selection.sums import SimpleSums, simple_sums
+from kibi.selection.sums import Channels, SimpleSums, simple_sums
 
 _LEAST_MULTIPLIER = 1 << 30
 
 
-def normalized_sums(
-    weights: NDArray[np.int8], bias: Array, multiplier: Array, shift: Array
-) -> tuple[NDArray[np.int8], SimpleSums] | None:
-    """Weights and constants that give the same outputs, each multiplier 2**30 … 2**31 - 1; or None where there are none.
-
-    Args:
-        weights: `[O, K]`, of each output channel.
-        bias: `[O]`, with the input's zero point folded in.
-        multiplier: `[O]`, rule N4.
-        shift: `[O]`, rule N4.
-    """
+def normalized_sums(channels: Channels) -> tuple[NDArray[np.int8], SimpleSums] | None:
+    """Weights and constants that give the same outputs, each multiplier 2**30 … 2**31 - 1; or None where there are none."""
     # A multiplier of zero makes nothing of any sum; no weights and no bias do, too.
-    is_alive = multiplier != 0
-    alive: NDArray[np.int8] = np.where(is_alive[:, None], weights, 0).astype(np.int8)
+    is_alive = channels.multiplier != 0
+    alive: NDArray[np.int8] = np.where(is_alive[:, None], channels.weights, 0).astype(np.int8)
     sums = simple_sums(
         alive,
-        np.where(is_alive, bias, 0).astype(np.int32),
-        multiplier.astype(np.int32),
-        np.where(is_alive, shift, -1).astype(np.int8),
+        np.where(is_alive, channels.bias, 0).astype(np.int32),
+        channels.multiplier,
+        np.where(is_alive, channels.shift, -1).astype(np.int8),
     )
     if sums is None or sums.multiplier.min() < _LEAST_MULTIPLIER:
         return None

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array
+from kibi.kernels.params.conv2d import Conv2DS8Params
+from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
+from kibi.kernels.params.fully_connected import FullyConnectedS8Params
 from kibi.quant import requantize
 
 MOST_SIZE = (1 << 15) - 1
@@ -14,6 +17,8 @@ _MOST_MAGNITUDE = 1 << 30
 """Sums below it can be doubled in 32 bits."""
 _QUARTER = 1 << 30
 """The multiplier that, with a shift to the right by one, divides by four."""
+
+_Layer = Conv2DS8Params | DepthwiseS8Params | FullyConnectedS8Params
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +34,81 @@ class SimpleSums:
     bias: NDArray[np.int32]
     multiplier: NDArray[np.int32]
     shift: NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channels:
+    """Weights and constants of the output channels of a layer, as a general call has them.
+
+    Attributes:
+        weights: `[O, K]`.
+        bias: `[O]` s32, with the input's zero point folded in.
+        multiplier: `[O]`, rule N4.
+        shift: `[O]`, rule N4.
+    """
+
+    weights: NDArray[np.int8]
+    bias: NDArray[np.int32]
+    multiplier: NDArray[np.int32]
+    shift: NDArray[np.int8]
+
+    def sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Returns the least and the largest sum `[O]` of each channel, for inputs -128 … 127."""
+        above = np.maximum(self.weights, 0).sum(axis=1, dtype=np.int64)
+        below = np.minimum(self.weights, 0).sum(axis=1, dtype=np.int64)
+        return self.bias - 128 * above + 127 * below, self.bias + 127 * above - 128 * below
+
+    def with_constants(self, zero_point: int, low: int, high: int, *, limit: int = _MOST_MAGNITUDE) -> "Channels":
+        """Returns channels with the same outputs, where some of those that have one output for all inputs lose their weights.
+
+        These are the ones that fast kernels could not compute: their sums are large, or are not shifted to the right. Outputs never
+        fall while sums rise, so a channel has one output if its least and its largest sum give the same. Where such a sum, or
+        what a shift to the left makes of it, is beyond 32 bits, that is not known.
+
+        Args:
+            zero_point: of the output.
+            low: the activation's lower bound.
+            high: its upper bound.
+            limit: sums that kernels can compute stay below it in magnitude.
+        """
+        left = np.maximum(self.shift.astype(np.int64), 0)
+        ends = self.sums()
+        fits = np.all([abs(each) << left < 1 << 31 for each in ends], axis=0) & (self.multiplier >= 0)
+        least, most = (
+            np.clip(
+                requantize(np.where(fits, each, 0), self.multiplier, self.shift.astype(np.int32)) + zero_point,
+                low,
+                high,
+            )
+            for each in ends
+        )
+        is_large = np.any([abs(each) >= limit for each in ends], axis=0)
+        is_odd = is_large | (self.shift >= 0)
+        is_constant = fits & (least == most) & is_odd
+        return Channels(
+            np.where(is_constant[:, None], 0, self.weights).astype(np.int8),
+            np.where(is_constant, 4 * (least - zero_point), self.bias).astype(np.int32),
+            np.where(is_constant, _QUARTER, self.multiplier).astype(np.int32),
+            np.where(is_constant, -1, self.shift).astype(np.int8),
+        )
+
+
+def channels_of(layer: _Layer, weights: Array, bias: Array | None = None, *, limit: int = _MOST_MAGNITUDE) -> Channels:
+    """Returns the output channels of a layer for fast kernels, as `Channels.with_constants` says.
+
+    Args:
+        layer: of a general call.
+        weights: `[O, K]`, s8 in any type.
+        bias: `[O]`; None: that of the layer.
+        limit: as there.
+    """
+    given = Channels(
+        weights.astype(np.int8),
+        (layer.bias if bias is None else bias).astype(np.int32),
+        layer.multiplier.astype(np.int32),
+        layer.shift.astype(np.int8),
+    )
+    return given.with_constants(layer.output_zero_point, layer.activation_min, layer.activation_max, limit=limit)
 
 
 def simple_sums(
@@ -57,9 +137,6 @@ def simple_sums(
         empty, scaled = empty[is_small], scaled[is_small]
         sums.bias[empty] = 4 * np.clip(scaled, -512, 512)
         sums.multiplier[empty], sums.shift[empty] = _QUARTER, -1
-    above = np.maximum(weights, 0).sum(axis=1, dtype=np.int64)
-    below = np.minimum(weights, 0).sum(axis=1, dtype=np.int64)
-    most = 127 * above - 128 * below + sums.bias
-    least = -128 * above + 127 * below + sums.bias
+    least, most = Channels(weights, sums.bias, sums.multiplier, sums.shift).sums()
     is_small = (most < limit) & (least > -limit)
     return sums if np.all(is_small & (sums.shift < 0) & (sums.multiplier >= 0)) else None

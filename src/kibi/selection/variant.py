@@ -15,7 +15,7 @@ class Goal(StrEnum):
     BALANCED = "balanced"
     """The smallest arena; faster kernels only where their constants have about the same size."""
     FLASH = "flash"
-    """The smallest arena, and the least flash: one kernel for all layers of a kind."""
+    """The least flash: the kernels with which code and constants of the whole model are smallest, in the smallest arena."""
 
 
 def _no_scratch(call: KernelCall, goal: Goal) -> int:
@@ -32,7 +32,7 @@ class Variant:
         kernel: its C name.
         of: the general kernel's.
         kernel_set: the set that a target must have, so that it gains.
-        goals: the goals for which it is taken without measuring.
+        goals: those that it may serve: for speed, and balanced, the first that fits a layer is taken; for flash, what is smallest.
         pack: from the general call to its own; None where the layer does not fit it, which it proves from the constants. The call
             that it is given has as many bytes of scratch as it may take; it says how many it does take.
         gives_way_to: the kernel of a variant that fits every layer that this one fits and is nearly as fast. Balanced code has

@@ -6,6 +6,20 @@
 #include "kibi_dot_1x1_s8.h"
 #include "kibi_requantize.h"
 
+/* Two neighbouring pixels at once, where both windows are in pieces of the same size. */
+#ifndef KIBI_CONV2D_S8_OF_PAIRS
+#define KIBI_CONV2D_S8_OF_PAIRS 1
+#endif
+
+/* Windows that are copied before they are multiplied. */
+#ifndef KIBI_CONV2D_S8_GATHERED
+#define KIBI_CONV2D_S8_GATHERED 1
+#endif
+/* Windows that are read where they are, and reach beyond the input or have columns that are apart. */
+#ifndef KIBI_CONV2D_S8_AT_EDGES
+#define KIBI_CONV2D_S8_AT_EDGES 1
+#endif
+
 /* Columns of a window that reaches beyond the input, or whose columns are apart, up to which they are listed. */
 enum { MOST_COLUMNS = 16 };
 
@@ -102,6 +116,12 @@ static inline void list_columns(task *t)
     t->at.count = t->depth;
 }
 
+/* True if the windows are in pieces of the same size. */
+static inline int is_found(const task *t)
+{
+    return !KIBI_CONV2D_S8_AT_EDGES || t->is_found;
+}
+
 /* The sum of one channel of one pixel. */
 static int32_t sum_of(task *t, int32_t channel)
 {
@@ -110,11 +130,11 @@ static int32_t sum_of(task *t, int32_t channel)
     int32_t k = 0;
     do {
         const int8_t *w = KIBI_AT(int8_t, p, filter) + channel * t->at.size + k * t->depth;
-        k = t->is_found ? p->kernel_width : find_columns(t, k);
-        const int32_t pieces = t->is_found ? t->at.rows_end - t->at.rows : p->kernel_rows;
+        k = is_found(t) ? p->kernel_width : find_columns(t, k);
+        const int32_t pieces = is_found(t) ? t->at.rows_end - t->at.rows : p->kernel_rows;
         for (int32_t piece = 0; piece < pieces; ++piece) {
             sum = kibi_dot_1x1_s8(sum, w, piece_of(t, piece), t->at.count);
-            w += t->is_found ? t->at.count : p->kernel_width * t->depth;
+            w += is_found(t) ? t->at.count : p->kernel_width * t->depth;
         }
     } while (k < p->kernel_width);
     return sum;
@@ -154,7 +174,7 @@ static KIBI_NOINLINE void blocks(int8_t *output, task *t, int32_t block)
     t->at.filter = KIBI_AT(int8_t, p, filter) + first * t->at.size;
     t->at.end = output + t->channel;
     t->at.groups = t->at.count & -4;
-    if (block == 2) {
+    if (KIBI_CONV2D_S8_OF_PAIRS && block == 2) {
         kibi_conv2d_s8_pair(&t->at);
     } else {
         kibi_conv2d_s8_single(&t->at);
@@ -168,7 +188,7 @@ static int32_t prepare(task *t, int32_t left, const int8_t *const *patch, int8_t
     const kibi_conv2d_s8_params *const p = t->params;
     const int32_t last = p->input_width - p->kernel_width;
     t->is_found = 1;
-    if (p->uses_im2col) {
+    if (KIBI_CONV2D_S8_GATHERED && p->uses_im2col) {
         gather(t, scratch);
         if (left > 1) {
             t->start += p->stride;
@@ -182,7 +202,7 @@ static int32_t prepare(task *t, int32_t left, const int8_t *const *patch, int8_t
         t->at.count = t->at.size;
         return left > 1 ? 2 : 1;
     }
-    if (p->dilation == 1 && p->groups == 1 && t->start >= 0 && t->start <= last) {
+    if (!KIBI_CONV2D_S8_AT_EDGES || (p->dilation == 1 && p->groups == 1 && t->start >= 0 && t->start <= last)) {
         t->at.rows = t->rows;
         t->at.rows_end = t->rows + p->kernel_rows;
         t->at.offset = t->start * t->depth;
@@ -221,8 +241,8 @@ void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d
         do {
             t.channel = t.end;
             t.end += p->output_channels / p->groups;
-            done = prepare(&t, p->output_width - x, &patch, (int8_t *)scratch);
-            if (t.is_found) {
+            done = prepare(&t, KIBI_CONV2D_S8_OF_PAIRS ? p->output_width - x : 1, &patch, (int8_t *)scratch);
+            if (is_found(&t)) {
                 blocks(output, &t, 4 / done);
             }
             for (int32_t pixel = 0; pixel < done; ++pixel) {

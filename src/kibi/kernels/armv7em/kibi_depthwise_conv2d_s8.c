@@ -7,6 +7,15 @@
 #include "kibi_add_product.h"
 #include "kibi_requantize_s8.h"
 
+/* Channels beyond whole fours. */
+#ifndef KIBI_DEPTHWISE_CONV2D_S8_OF_SINGLES
+#define KIBI_DEPTHWISE_CONV2D_S8_OF_SINGLES 1
+#endif
+/* Three taps at once, where a window has three neighbouring columns and all are inside. */
+#ifndef KIBI_DEPTHWISE_CONV2D_S8_OF_THREES
+#define KIBI_DEPTHWISE_CONV2D_S8_OF_THREES 1
+#endif
+
 /* Channels that are summed before they are scaled together; a multiple of four. */
 enum { BLOCK = 32 };
 
@@ -170,12 +179,12 @@ void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const k
                 count = p->channels - c;
             }
             const int32_t whole = count & -4;
-            if (is_three && is_inside) {
+            if (KIBI_DEPTHWISE_CONV2D_S8_OF_THREES && is_three && is_inside) {
                 add_three_taps(sums, KIBI_AT(int32_t, p, bias) + c, rows, p, start * p->channels, c, whole);
             } else {
                 add_taps(sums, rows, p, start, c, whole);
             }
-            if (whole != count) {
+            if (KIBI_DEPTHWISE_CONV2D_S8_OF_SINGLES && whole != count) {
                 add_single(sums + whole, rows, p, start, c + whole, count - whole);
             }
             kibi_requantize_s8(output, sums, count, KIBI_AT(int32_t, p, multiplier) + c, KIBI_AT(int8_t, p, shift) + c,

@@ -3,6 +3,11 @@
 
 #include "kibi_requantize.h"
 
+/* Four channels at once. */
+#ifndef KIBI_REQUANTIZE_S8_OF_FOURS
+#define KIBI_REQUANTIZE_S8_OF_FOURS 1
+#endif
+
 /* As many whole fours of channels as come before one whose shift is not to the right; returns how many channels.
  * One channel: the high half of 2 * acc * multiplier, as kibi_multiply_high; 1 is taken from what is negative, so that half
  * up is half away from zero; all but one bit is shifted out; the last one goes after half of it was added, and with it twice
@@ -94,7 +99,8 @@ static int32_t fours(int8_t *output, const int32_t *sums, int32_t count, const i
 void kibi_requantize_s8(int8_t *output, const int32_t *sums, int32_t count, const int32_t *multiplier, const int8_t *shift,
                         int32_t zero_point, int32_t low, int32_t high)
 {
-    const int32_t done = fours(output, sums, count, multiplier, shift, zero_point, low, high);
+    const int32_t done =
+        KIBI_REQUANTIZE_S8_OF_FOURS ? fours(output, sums, count, multiplier, shift, zero_point, low, high) : 0;
     if (done != count) {
         kibi_requantize_channels(output + done, sums + done, count - done, multiplier + done, shift + done, zero_point, low,
                                  high);

@@ -214,7 +214,20 @@ def convolution_call(view: NodeView, window: Window, weights: NDArray[np.int8], 
     )
     scratch_bytes = min(2, window.output_width) * rows * width * depth if uses_im2col else 0
     distance = convolution_distance(window, output_channels, depth, uses_im2col=uses_im2col)
-    return KernelCall("kibi_conv2d_s8", params, scratch_bytes, inplace_distance_bytes=(distance,))
+    least = _least_parts(window, groups, uses_im2col=uses_im2col)
+    pairs = frozenset({"KIBI_CONV2D_S8_OF_PAIRS"} if window.output_width > 1 else ())
+    return KernelCall(
+        "kibi_conv2d_s8", params, scratch_bytes, inplace_distance_bytes=(distance,), features=least | pairs,
+        least_features=least,
+    )  # fmt: skip
+
+
+def _least_parts(window: Window, groups: int, *, uses_im2col: bool) -> frozenset[str]:
+    """The parts of `kibi_conv2d_s8` without which it cannot compute a layer."""
+    if uses_im2col:
+        return frozenset({"KIBI_CONV2D_S8_GATHERED"})
+    is_inside = window.dilation_width == groups == 1 and not columns_outside(window)
+    return frozenset(() if is_inside else {"KIBI_CONV2D_S8_AT_EDGES"})
 
 
 def convolution_call_s16(window: Window, weights: NDArray[np.int8], scaling: ScalingS16) -> KernelCall:

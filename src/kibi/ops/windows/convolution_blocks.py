@@ -11,7 +11,7 @@ from kibi.ops.windows.window import Window
 _FEW_BYTES = 1152
 """Scratch for which blocks get as many pixels as are fast."""
 _MOST_BYTES = 2560
-"""Scratch above which no block is made: one pixel of 3 x 3 x 128 elements would have the half of it."""
+"""Scratch above which no block is made where other buffers are small: one pixel of 3 x 3 x 128 elements has the half of it."""
 _ROOMY_BYTES = 6144
 """The most scratch that is of use where speed is worth more than RAM."""
 _SUM_BYTES = 4
@@ -125,17 +125,19 @@ def shares_columns(window: Window, depth: int) -> bool:
     return is_plain and window.kernel_width == _THREE and depth % 4 == 0
 
 
-def blocks_scratch_bytes(window: Window, depth: int, output_channels: int) -> tuple[int, int]:
+def blocks_scratch_bytes(window: Window, depth: int, output_channels: int, *, room_bytes: int = 0) -> tuple[int, int]:
     """Scratch that blocks take; and how much is of use where there is plenty. 0 where there are none.
 
     Args:
         window: the geometry.
         depth: input channels of each group; only ungrouped convolutions are computed in blocks.
         output_channels: of the layer.
+        room_bytes: of scratch that cost next to nothing, because other buffers are so much larger.
     """
     if depth != window.channels:
         return 0, 0
-    taken = next(filter(None, (_taken(window, output_channels, most) for most in (_FEW_BYTES, _MOST_BYTES))), 0)
+    limits = (max(_FEW_BYTES, min(room_bytes, _ROOMY_BYTES)), _MOST_BYTES)
+    taken = next(filter(None, (_taken(window, output_channels, most) for most in limits)), 0)
     tiles = 0
     if shares_columns(window, depth):
         tiles = tiles_of_block(window.output_width, window.kernel_rows, depth, most_bytes=_ROOMY_BYTES)

@@ -19,6 +19,8 @@ from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, check_symmetric, is_
 from kibi.ops.windows.conv2d import check_integer_layer, convolution_call, convolution_rows, is_float
 from kibi.ops.windows.window import Window, output_shape
 
+_THREE, _FOUR = 3, 4
+
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseConv2D(Operator):
@@ -112,7 +114,10 @@ class DepthwiseConv2D(Operator):
             dilation=window.dilation_width,
             pad=window.pad_width,
         )
-        return KernelCall("kibi_depthwise_conv2d_s8", params, inplace_distance_bytes=(window_distance(window),))
+        return KernelCall(
+            "kibi_depthwise_conv2d_s8", params, inplace_distance_bytes=(window_distance(window),),
+            features=_parts(window) | _least_parts(window), least_features=_least_parts(window),
+        )  # fmt: skip
 
     def _float_call(self, view: NodeView, window: Window) -> KernelCall:
         """The kernel of floats, for any multiplier."""
@@ -152,6 +157,19 @@ class DepthwiseConv2D(Operator):
         """Window elements for each output element."""
         _, height, width, _ = view["filter"].type.shape
         return view.output.type.elements * height * width
+
+
+def _parts(window: Window) -> frozenset[str]:
+    """The parts of `kibi_depthwise_conv2d_s8` that save instructions in a layer."""
+    has_fours = window.channels >= _FOUR
+    has_threes = has_fours and window.kernel_width == _THREE and window.dilation_width == 1
+    parts = {"KIBI_DEPTHWISE_CONV2D_S8_OF_THREES": has_threes, "KIBI_REQUANTIZE_S8_OF_FOURS": has_fours}
+    return frozenset(name for name, is_of_use in parts.items() if is_of_use)
+
+
+def _least_parts(window: Window) -> frozenset[str]:
+    """The parts of `kibi_depthwise_conv2d_s8` without which it cannot compute a layer."""
+    return frozenset({"KIBI_DEPTHWISE_CONV2D_S8_OF_SINGLES"} if window.channels % _FOUR else ())
 
 
 def _grouped_filter(view: NodeView, window: Window) -> Array:

@@ -1,0 +1,156 @@
+"""Chooses the kernels with which the code and the constants of a whole model are smallest.
+
+A kernel costs its code once, however many layers it runs: what a layer should take depends on what others take.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, product
+
+from kibi.ir import KernelCall
+from kibi.kernels import closure, is_shipped
+from kibi.kernels.params.layout import Layout
+from kibi.selection.code_sizes import code_bytes, is_recorded
+from kibi.targets import Target
+
+_ALIGNMENT = 4
+"""Of constants in flash."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A kernel that may run a layer.
+
+    Attributes:
+        kernel: its C name.
+        parts: the macros of the parts of it that the layer needs.
+        constant_bytes: of the constants that are packed for it.
+        struct_bytes: of its parameters, which a library has among its code.
+    """
+
+    kernel: str
+    parts: frozenset[str]
+    constant_bytes: int
+    struct_bytes: int
+
+    @property
+    def own_bytes(self) -> int:
+        """The bytes of flash that the layer alone pays for."""
+        return self.constant_bytes + self.struct_bytes
+
+
+_Choice = tuple[_Option, ...]
+"""What runs each layer."""
+
+
+def choose_least_flash(
+    fitting: Sequence[Sequence[KernelCall]], known: Sequence[KernelCall], target: Target
+) -> tuple[KernelCall, ...]:
+    """Returns, for each layer of a model, one of its candidates, so that code and constants together are smallest.
+
+    All sets of kernels are compared in which each layer takes the smallest constants; then layers are changed one by one, in
+    the best of these choices and in the one that is known already, while that saves flash.
+
+    Args:
+        fitting: the candidates of each layer, the fastest one first.
+        known: a choice of them. The result needs no more code, and no more flash.
+        target: the processor. Layers that have candidates of no recorded size take the last one.
+    """
+    usable = [calls if all(is_recorded(each.kernel) for each in calls) else calls[-1:] for calls in fitting]
+    if all(len(calls) == 1 for calls in usable):
+        return tuple(calls[0] for calls in usable)
+    options = tuple(tuple(map(_option, calls)) for calls in usable)
+    fixed = frozenset(calls[0].kernel for calls in usable if calls[0].kernel and not is_recorded(calls[0].kernel))
+    names = [call.kernel for call in known]
+    start = tuple(
+        next((each for each in its if each.kernel == name), its[-1]) for its, name in zip(options, names, strict=True)
+    )
+    paid = _functions_of(fixed, target.kernel_sets)
+    model = _Model(options, paid, _code_bytes(start, paid))
+    best = min((model.refined(each) for each in (model.smallest(), start)), key=model.excess)
+    return tuple(
+        next(call for call in calls if call.kernel == option.kernel) for calls, option in zip(usable, best, strict=True)
+    )
+
+
+def _option(call: KernelCall) -> _Option:
+    """What a call takes of flash."""
+    parts = call.features if call.least_features is None else call.least_features
+    constants = sum(-(-data.nbytes // _ALIGNMENT) * _ALIGNMENT for data in call.constants.values())
+    struct = 0 if call.params is None else Layout.of(type(call.params), with_graphs=False).size_bytes
+    return _Option(call.kernel, parts, constants, struct)
+
+
+@cache
+def _functions_of(kernels: frozenset[str], kernel_sets: tuple[str, ...]) -> frozenset[str]:
+    """The functions that a library with these kernels has; of kernels of custom operators nothing is known."""
+    shipped = frozenset(name for name in kernels if is_shipped(f"{name}.c"))
+    return frozenset(name.removesuffix(".c") for name in closure(shipped, kernel_sets) if name.endswith(".c"))
+
+
+def _code_bytes(chosen: _Choice, paid: frozenset[str]) -> int:
+    """The bytes of kernels and parameters of a choice, but for functions that are paid for."""
+    needed = {(each.kernel, each.parts) for each in chosen if is_recorded(each.kernel)}
+    parts = frozenset(part for _, parts in needed for part in parts)
+    kernels = code_bytes({kernel for kernel, _ in needed}, parts, paid)
+    return kernels + sum(each.struct_bytes for each in chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What a model's layers may take.
+
+    Attributes:
+        options: of each layer, the fastest one first.
+        paid: functions that the library has whatever is chosen.
+        most_code_bytes: the code that a choice may have.
+    """
+
+    options: tuple[_Choice, ...]
+    paid: frozenset[str]
+    most_code_bytes: int
+
+    def excess(self, chosen: _Choice) -> tuple[int, int]:
+        """Returns how many bytes of code a choice has too many, and what it needs of flash: the smaller one is better."""
+        code = _code_bytes(chosen, self.paid)
+        return max(0, code - self.most_code_bytes), code + sum(each.constant_bytes for each in chosen)
+
+    def smallest(self) -> _Choice:
+        """Returns the smallest choice in which each layer takes, of the kernels that run layers of its kind, the least of its own.
+
+        Layers are of a kind if their general kernel, the last option, is the same.
+        """
+        kinds = defaultdict[str, list[int]](list)
+        for number, options in enumerate(self.options):
+            kinds[options[-1].kernel].append(number)
+        order = [number for numbers in kinds.values() for number in numbers]
+        ways = (dict.fromkeys(self._ways(numbers)) for numbers in kinds.values())
+        joined: Iterator[_Choice] = (tuple(option for way in each for option in way) for each in product(*ways))
+        smallest: _Choice = min(joined, key=self.excess)
+        taken = dict(zip(order, smallest, strict=True))
+        return tuple(taken[number] for number in range(len(self.options)))
+
+    def _ways(self, numbers: Sequence[int]) -> Iterator[_Choice]:
+        """The choices of layers of one kind, one for each set of kernels that can run them all."""
+        layers = [self.options[number] for number in numbers]
+        kernels = sorted({option.kernel for options in layers for option in options})
+        for count in range(1, len(kernels) + 1):
+            for allowed in combinations(kernels, count):
+                usable = [[each for each in options if each.kernel in allowed] for options in layers]
+                if all(usable):
+                    yield tuple(min(options, key=lambda each: each.own_bytes) for options in usable)
+
+    def refined(self, chosen: _Choice) -> _Choice:
+        """Returns a choice in which no layer can take another option so that less flash is needed."""
+        best, least = chosen, self.excess(chosen)
+        is_better = True
+        while is_better:
+            is_better = False
+            for number, options in enumerate(self.options):
+                for option in options if len(options) > 1 else ():
+                    tried = (*best[:number], option, *best[number + 1 :])
+                    if (needed := self.excess(tried)) < least:
+                        best, least, is_better = tried, needed, True
+        return best
