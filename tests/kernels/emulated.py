@@ -82,13 +82,13 @@ class Bench:
         """The address of scratch, aligned as words and no more."""
         return self.place("scratch", np.full(-(-size_bytes // 4), 0x5A5A5A5A, np.int32), writable=True)
 
-    def call(self, kernel: str, *operands: int) -> None:
-        """Call a kernel.
+    def call(self, kernel: str, *operands: int) -> int:
+        """Call a kernel; returns the instructions that it took.
 
         Raises:
             EmulationError: it touched something that is not its own, or an address it may not.
         """
-        self._core.call(kernel, *operands)
+        return self._core.call(kernel, *operands).instructions
 
     def rows(self, pointers: Sequence[int]) -> int:
         """The address of the pointers to rows."""
@@ -140,4 +140,5 @@ def run(
         bench.write_rows(rows, pointers)
         to = output if call.takes_step else output + view.made_rows(step)[0] * view.output.type.row_bytes
         bench.call(call.kernel, to, rows, params, scratch, *((step,) if call.takes_step else ()))
-    return bench.read(output, view.output.type.size_bytes).reshape(view.output.type.shape)
+    found = bench.read(output, view.output.type.size_bytes)
+    return found.view(view.output.type.dtype.numpy).reshape(view.output.type.shape)

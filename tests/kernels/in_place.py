@@ -44,7 +44,7 @@ def differing_distances(
 
     Args:
         kernels: with the call's kernel.
-        view: a node with one row input of s8.
+        view: a node with one row input.
         call: what runs it: the general call or a variant.
         data: the input, whole.
         distances: in bytes.
@@ -63,7 +63,7 @@ def differing_distances(
 def _step(kernels: Kernels, view: NodeView, call: KernelCall, data: Array, distance: int | None, over: int) -> Array:
     bench, (access,) = Bench(kernels, np.random.default_rng(0)), view.op.accesses(view)
     kind, size = view["input"].type, len(view.made_rows(0)) * view.output.type.row_bytes
-    rows = data.reshape(-1, kind.row_bytes)
+    rows = data.reshape(-1).view(np.int8).reshape(-1, kind.row_bytes)
     fill = bench.place("fill", np.full(kind.row_bytes, access.fill or 0, np.int8))
     below = max(distance or 0, 0)
     field = bench.place("field", np.zeros(below + kind.row_bytes + size + 64, np.int8), writable=True)

@@ -75,3 +75,35 @@ def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False) -> 
     }  # fmt: skip
     b.operator(name, [source, kernel, bias], [output], attributes | multiplier)
     return Case(name, b.finish([output]), (data,))
+
+
+def convolution_s16(geometry: Geometry, seed: int = 0, activation: str = "NONE") -> Case:
+    """The same with inputs and outputs of int16, weights of int8, and biases of 64 bits."""
+    rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
+    sizes = zip(g.size, g.kernel, strict=True)
+    reach = ((size, 0 if g.padding == "SAME" else g.dilation * (kernel - 1)) for size, kernel in sizes)
+    height, width = (-(-(size - less) // g.stride) for size, less in reach)
+    front, back, axis = (g.outputs, g.channels // g.groups, 0) if g.groups else (1, g.outputs, 3)
+    weights = rng.integers(-127, 128, (front, *g.kernel, back)).astype(np.int8)
+    shape = (1, *g.size, g.channels)
+    data = rng.choice(np.array([-32768, 32767, 5, -900, 20000, -12345], np.int16), shape)
+    data = np.where(rng.random(shape) < 0.5, data, rng.integers(-32768, 32768, shape)).astype(np.int16)
+    scales = [float(np.float32(each)) for each in rng.uniform(0.5, 1.0, g.outputs) / 64]
+    source = b.input(shape, DType.S16, 1 / 4096, 0)
+    kernel = b.constant(weights, scales, [0] * g.outputs, axis=axis)
+    spread = float(np.sqrt(weights.size / g.outputs)) * 73 * 2 / 64 / 4096
+    bias = b.constant(
+        rng.integers(-500000, 500000, g.outputs).astype(np.int64),
+        [each / 4096 for each in scales],
+        [0] * g.outputs,
+        axis=0,
+    )
+    output = b.tensor([1, height, width, g.outputs], DType.S16, spread, 0)
+    name = "CONV_2D" if g.groups else "DEPTHWISE_CONV_2D"
+    multiplier: dict[str, Attribute] = {} if g.groups else {"depth_multiplier": g.outputs // g.channels}
+    attributes: dict[str, Attribute] = {
+        "padding": g.padding, "stride_h": g.stride, "stride_w": g.stride, "dilation_h_factor": g.dilation,
+        "dilation_w_factor": g.dilation, "fused_activation_function": activation,
+    }  # fmt: skip
+    b.operator(name, [source, kernel, bias], [output], attributes | multiplier)
+    return Case(name, b.finish([output]), (data,))
