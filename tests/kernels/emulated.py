@@ -130,7 +130,8 @@ def run(
         0 if access.fill is None else bench.place("fill", np.full(tensor.type.row_bytes, access.fill, np.int8))
         for tensor, access in zip(view.row_tensors, accesses, strict=True)
     ]
-    output = bench.place("output", np.zeros(view.output.type.size_bytes, np.int8), writable=True)
+    made = view.output.type
+    output = bench.place("output", np.zeros(made.elements, made.dtype.numpy), writable=True)
     rows = bench.rows([0] * sum(len(access.positions(0)) for access in accesses))
     for step in range(view.steps):
         pointers: list[int] = []
@@ -140,5 +141,4 @@ def run(
         bench.write_rows(rows, pointers)
         to = output if call.takes_step else output + view.made_rows(step)[0] * view.output.type.row_bytes
         bench.call(call.kernel, to, rows, params, scratch, *((step,) if call.takes_step else ()))
-    found = bench.read(output, view.output.type.size_bytes)
-    return found.view(view.output.type.dtype.numpy).reshape(view.output.type.shape)
+    return bench.read(output, made.size_bytes).view(made.dtype.numpy).reshape(made.shape)

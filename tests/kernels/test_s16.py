@@ -19,7 +19,7 @@ _KERNELS = (
     "kibi_conv2d_s16", "kibi_depthwise_conv2d_s16", "kibi_fully_connected_s16", "kibi_fully_connected_s16_accumulate",
 )  # fmt: skip
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
-_DRAWN = amount(30, 200)
+_DRAWN = amount(20, 200)
 _DEPTHWISE = tuple(
     Geometry(channels, channels, kernel=kernel, stride=stride, dilation=dilation, groups=0, size=size)
     for channels, kernel, stride, dilation, size in (
