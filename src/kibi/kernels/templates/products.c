@@ -319,30 +319,39 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
  *  KIND: s8 s8_s16
  *  STATE s8: int8_t
  *  STATE s8_s16: int16_t
- *  KEPT s8: p->state_zero_point + kibi_clamp(scaled, -128, 127)
- *  KEPT s8_s16: kibi_clamp(scaled, -32768, 32767)
- *  CENTRED s8: (state[i] - p->state_zero_point)
- *  CENTRED s8_s16: state[i]
+ *  NEWEST s8: p->state_zero_point + kibi_clamp(scaled, -128, 127)
+ *  NEWEST s8_s16: kibi_clamp(scaled, -32768, 32767)
+ *  WEIGHTED s8: kibi_remember_s8(sum, state, w, p->memory, p->state_zero_point, (int8_t)newest)
+ *  WEIGHTED s8_s16: kibi_remember_s16(sum, state, w, p->memory, newest)
  *  SVDF with a memory of int8 or of int16. Source of the rule: TFLM, micro/kernels/svdf_common.cc. */
-#include <string.h>
-
 #include "kibi_dot_1x1_s8.h"
+#include "kibi_dot_4x1_s8.h"
 #include "kibi_requantize.h"
+#include "kibi_svdf_memory.h"
 
-/* The result of a filter takes the place of the oldest one. */
-static void remember(STATE *state, int32_t result, const PARAMS *p)
-{
-    const int32_t scaled = kibi_requantize(result, p->feature_multiplier, p->feature_shift);
-    memmove(state, state + 1, (size_t)(p->memory - 1) * sizeof(*state));
-    state[p->memory - 1] = (STATE)(KEPT);
-}
+enum { BLOCK = 4 }; /* filters whose results are computed together */
 
-static int32_t weighted(int32_t sum, const STATE *state, const STATE *w, const PARAMS *p)
+/* The results of some filters. */
+typedef struct {
+    int32_t first;
+    int32_t end;
+    int32_t results[BLOCK];
+} features;
+
+/* Computes the results of the next filters. The last block has the last filters, of which some were computed before. */
+static void next_features(features *f, const int8_t *x, const PARAMS *p)
 {
-    for (int32_t i = 0; i < p->memory; ++i) {
-        sum = kibi_wrapping_add(sum, w[i] * CENTRED);
+    const int32_t filters = p->units * p->filters_per_unit;
+    const int32_t block = filters < BLOCK ? 1 : BLOCK;
+    f->first = f->end < filters - block ? f->end : filters - block;
+    f->end = f->first + block;
+    const int8_t *const w = KIBI_AT(int8_t, p, weights_feature) + f->first * p->depth;
+    const int32_t *const bias = KIBI_AT(int32_t, p, feature_bias) + f->first;
+    if (block == BLOCK) {
+        kibi_dot_4x1_s8(f->results, bias, w, p->depth, x, p->depth);
+    } else {
+        f->results[0] = kibi_dot_1x1_s8(*bias, w, x, p->depth);
     }
-    return sum;
 }
 
 void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, void *scratch, void *const *states)
@@ -352,14 +361,20 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
     (void)scratch;
     for (int32_t batch = 0; batch < p->batches; ++batch) {
         const int8_t *const x = rows[0] + batch * p->depth;
+        const STATE *w = KIBI_AT(STATE, p, weights_time);
+        features f = {0, 0, {0}};
         int32_t filter = 0;
         for (int32_t unit = 0; unit < p->units; ++unit) {
             int32_t sum = KIBI_AT(int32_t, p, bias)[unit];
             for (int32_t rank = 0; rank < p->filters_per_unit; ++rank) {
-                const int8_t *const w = KIBI_AT(int8_t, p, weights_feature) + filter * p->depth;
-                remember(state, kibi_dot_1x1_s8(KIBI_AT(int32_t, p, feature_bias)[filter], w, x, p->depth), p);
-                sum = weighted(sum, state, KIBI_AT(STATE, p, weights_time) + filter * p->memory, p);
+                if (filter == f.end) {
+                    next_features(&f, x, p);
+                }
+                const int32_t scaled = kibi_requantize(f.results[filter - f.first], p->feature_multiplier, p->feature_shift);
+                const int32_t newest = NEWEST;
+                sum = WEIGHTED;
                 state += p->memory;
+                w += p->memory;
                 ++filter;
             }
             const int32_t scaled = kibi_requantize(sum, p->output_multiplier, p->output_shift);
