@@ -13,15 +13,20 @@ from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
 from tests.toolchain.tools import check_cross
 
-_KERNELS = ("kibi_conv2d_f32", "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate")
+_KERNELS = (
+    "kibi_conv2d_f32", "kibi_depthwise_conv2d_f32", "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate",
+)  # fmt: skip
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
 _DRAWN = amount(20, 300)
 _MORE = (
-    *(each for each in GEOMETRIES if each.groups),
+    *GEOMETRIES,
     Geometry(7, 9, kernel=(1, 1), size=(2, 5)),
     Geometry(8, 3, kernel=(1, 1), size=(2, 5)),
     Geometry(12, 4, kernel=(2, 3), size=(3, 2)),
     Geometry(6, 10, groups=2, size=(3, 5)),
+    Geometry(13, 13, groups=0, stride=2, size=(5, 9)),
+    Geometry(8, 8, groups=0, kernel=(2, 7), size=(4, 3)),
+    Geometry(9, 9, groups=0, dilation=2, size=(4, 6)),
 )
 
 
@@ -48,7 +53,7 @@ def _check(kernels: Kernels, case: Case, seed: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("operator", ["CONV_2D", "FULLY_CONNECTED"])
+@pytest.mark.parametrize("operator", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
 def test_drawn_models_equal_the_reference(kernels: Kernels, operator: str) -> None:
     """Shapes, paddings and values of every kind give the same bits, and no byte outside is touched."""
     tried = [_check(kernels, OPERATOR_MODELS[operator](Seeded(seed)), seed) for seed in range(_DRAWN)]
