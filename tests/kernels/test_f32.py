@@ -27,6 +27,8 @@ _MORE = (
     Geometry(13, 13, groups=0, stride=2, size=(5, 9)),
     Geometry(8, 8, groups=0, kernel=(2, 7), size=(4, 3)),
     Geometry(9, 9, groups=0, dilation=2, size=(4, 6)),
+    Geometry(2, 14, groups=0, size=(3, 4)),
+    Geometry(1, 8, groups=0, stride=2, size=(3, 7)),
 )
 
 
