@@ -1,4 +1,4 @@
-"""Proves the range of a layer's sums, so that a kernel may requantize them in few instructions: rule N20."""
+"""Proves the range of a layer's sums, so that a kernel may requantize them in few instructions: rules N20 and N52."""
 
 from dataclasses import dataclass
 
@@ -66,14 +66,11 @@ def simple_sums(
 
 
 _SHIFTS = (-17, -1)
-"""Shifts of wide sums that the factor of one multiplication has in it."""
+"""The least and the largest shift of wide sums that the factor of one multiplication can hold."""
 
 
 def wide_factors(weights: NDArray[np.int8], bias: Array, multiplier: Array, shift: Array) -> NDArray[np.int32] | None:
-    """Returns factors `[O]` with which one multiplication scales every wide sum of s16 inputs (rule N26); None if there are none.
-
-    The rule multiplies by 15 bits and shifts to the right by 15 - shift. The high half of a product with these bits times
-    2**(17 + shift), rounded half up, is the same where sums fit 32 bits, and shifts are -17 … -1.
+    """Returns factors `[O]` with which one multiplication scales every wide sum of s16 inputs (rule N52); None if there are none.
 
     Args:
         weights: `[O, K]`, of each output channel.

@@ -1,4 +1,4 @@
-/* Sums of 64 bits, scaled, Armv7E-M: rule N26 of Kibi's numerics. */
+/* Sums of 64 bits, scaled, Armv7E-M: rules N26 and N52 of Kibi's numerics. */
 #ifndef KIBI_REQUANTIZE_WIDE_H
 #define KIBI_REQUANTIZE_WIDE_H
 
