@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kibi.ir import NodeView
-from tests.kernels.emulated import Bench, Kernels, linked
+from tests.kernels.emulated import WIDE_KERNELS, Bench, Kernels, linked
 from tests.ops.comparison import graph_of
 from tests.support.amount import IS_EXHAUSTIVE, amount
 from tests.support.choices import Seeded
@@ -21,7 +21,7 @@ _BUILDS = (
     ("cortex-m33", "zig", "2"),
     ("cortex-m0plus", "zig", "s"),
 )
-_DRAWN = amount(24, 200)
+_DRAWN = amount(14, 200)
 
 
 @pytest.fixture(params=_BUILDS if IS_EXHAUSTIVE else _BUILDS[:1], ids=" ".join)
@@ -30,7 +30,7 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
     target, compiler, level = request.param
     if compiler == "gcc":
         check_cross()
-    return linked(sum(_KERNELS.values(), ()), target, compiler, level)
+    return linked(WIDE_KERNELS, target, compiler, level)
 
 
 def _check(kernels: Kernels, view: NodeView, case: Case, seed: int) -> None:
