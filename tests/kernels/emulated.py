@@ -20,6 +20,14 @@ from kibi.targets import Target
 from kibi.targets import target as target_named
 from kibi.toolchain import Image, build_image
 
+WIDE_KERNELS = (
+    "kibi_conv2d_f32", "kibi_conv2d_s16", "kibi_conv2d_s16_blocks", "kibi_depthwise_conv2d_f32", "kibi_depthwise_conv2d_s16",
+    "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate", "kibi_fully_connected_s16",
+    "kibi_fully_connected_s16_accumulate", "kibi_log_softmax_s8", "kibi_lstm_f32", "kibi_lstm_s16", "kibi_lstm_s8",
+    "kibi_softmax_s8", "kibi_softmax_s8_s16", "kibi_svdf_f32", "kibi_svdf_s8", "kibi_svdf_s8_s16",
+)  # fmt: skip
+"""Kernels of s16 and of floats, with states and of SOFTMAX: in one image, because building several takes longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
@@ -82,13 +90,13 @@ class Bench:
         """The address of scratch, aligned as words and no more."""
         return self.place("scratch", np.full(-(-size_bytes // 4), 0x5A5A5A5A, np.int32), writable=True)
 
-    def call(self, kernel: str, *operands: int) -> None:
-        """Call a kernel.
+    def call(self, kernel: str, *operands: int) -> int:
+        """Call a kernel; returns the instructions that it took.
 
         Raises:
             EmulationError: it touched something that is not its own, or an address it may not.
         """
-        self._core.call(kernel, *operands)
+        return self._core.call(kernel, *operands).instructions
 
     def rows(self, pointers: Sequence[int]) -> int:
         """The address of the pointers to rows."""
@@ -130,7 +138,8 @@ def run(
         0 if access.fill is None else bench.place("fill", np.full(tensor.type.row_bytes, access.fill, np.int8))
         for tensor, access in zip(view.row_tensors, accesses, strict=True)
     ]
-    output = bench.place("output", np.zeros(view.output.type.size_bytes, np.int8), writable=True)
+    made = view.output.type
+    output = bench.place("output", np.zeros(made.elements, made.dtype.numpy), writable=True)
     rows = bench.rows([0] * sum(len(access.positions(0)) for access in accesses))
     for step in range(view.steps):
         pointers: list[int] = []
@@ -140,4 +149,4 @@ def run(
         bench.write_rows(rows, pointers)
         to = output if call.takes_step else output + view.made_rows(step)[0] * view.output.type.row_bytes
         bench.call(call.kernel, to, rows, params, scratch, *((step,) if call.takes_step else ()))
-    return bench.read(output, view.output.type.size_bytes).reshape(view.output.type.shape)
+    return bench.read(output, made.size_bytes).view(made.dtype.numpy).reshape(made.shape)

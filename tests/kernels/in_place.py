@@ -44,7 +44,7 @@ def differing_distances(
 
     Args:
         kernels: with the call's kernel.
-        view: a node with one row input of s8.
+        view: a node with one row input.
         call: what runs it: the general call or a variant.
         data: the input, whole.
         distances: in bytes.
@@ -63,17 +63,19 @@ def differing_distances(
 def _step(kernels: Kernels, view: NodeView, call: KernelCall, data: Array, distance: int | None, over: int) -> Array:
     bench, (access,) = Bench(kernels, np.random.default_rng(0)), view.op.accesses(view)
     kind, size = view["input"].type, len(view.made_rows(0)) * view.output.type.row_bytes
-    rows = data.reshape(-1, kind.row_bytes)
-    fill = bench.place("fill", np.full(kind.row_bytes, access.fill or 0, np.int8))
+    rows = data.reshape(-1).view(np.int8).reshape(-1, kind.row_bytes)
+    element = kind.dtype.numpy
+    fill = bench.place("fill", np.full(kind.row_elements, access.fill or 0, element))
     below = max(distance or 0, 0)
-    field = bench.place("field", np.zeros(below + kind.row_bytes + size + 64, np.int8), writable=True)
+    field_elements = -(-(below + kind.row_bytes + size + 64) // kind.dtype.size_bytes)
+    field = bench.place("field", np.zeros(field_elements, element), writable=True)
     bench.write(field + below, rows[over])
     addresses = {over: field + below}
     for position in access.positions(view.steps // 2):
         if position is not None and position not in addresses:
-            addresses[position] = bench.place("row", rows[position])
+            addresses[position] = bench.place("row", rows[position].view(element))
     pointers = [fill if at is None else addresses[at] for at in access.positions(view.steps // 2)]
-    output = bench.place("output", np.zeros(size, np.int8), writable=True)
+    output = bench.place("output", np.zeros(size // kind.dtype.size_bytes, element), writable=True)
     if distance is not None:
         output = field + below - distance
     bench.call(call.kernel, output, bench.rows(pointers), bench.params(call), bench.scratch(call.scratch_bytes))

@@ -9,18 +9,21 @@ import pytest
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.binary import AddLinearParams
+from kibi.kernels.params.binary import AddLinearParams, AddLinearScalarParams
 from kibi.quant import quantize_multiplier
-from kibi.selection.add_linear import ADD_LINEAR, pack_add, pack_sub
+from kibi.selection.add_linear import ADD_LINEAR, pack_add, pack_add_scalar, pack_sub, pack_sub_scalar
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of
+from tests.support.amount import sample
 from tests.support.operator_models import s8_case
 
 Values = dict[str, int | Array]
 _FAST = ADD_LINEAR[0].kernel
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
 _PACKS = {"kibi_add_s8": pack_add, "kibi_sub_s8": pack_sub}
+_SCALAR = "kibi_add_s8_linear_scalar"
+_SCALAR_PACKS = {"kibi_add_s8": pack_add_scalar, "kibi_sub_s8": pack_sub_scalar}
 _LAYERS = 40
 _FEWEST_PACKED = 35
 
@@ -85,6 +88,36 @@ def test_every_pair_of_bytes_gives_the_general_byte(general: str, tmp_path: Path
         case = Case(values, [range(2)], rows, elements)
         assert fast.run(replace(case, params=packed)) == plain.run(case)
         assert fast.instructions < 6.1 * elements
+
+
+@pytest.mark.parametrize("general", _SCALAR_PACKS)
+@pytest.mark.parametrize("build", sample([(each,) for each in (*_BUILDS, None)], [(_BUILDS[0],), (None,)]), ids=str)
+def test_rows_and_single_elements_give_the_general_bytes(
+    build: tuple[str, str, str] | None, general: str, tmp_path: Path
+) -> None:
+    """Whichever input is the single element; of long rows in few instructions for each."""
+    name, compiler, level = build or _BUILDS[0]
+    fast = KernelOnCore(
+        _SCALAR, ARMV7EM if build else PORTABLE, tmp_path / "fast", name=name, compiler=compiler, level=level
+    )
+    plain = KernelOnCore(general, PORTABLE, tmp_path / "plain")
+    rng, packed_layers = np.random.default_rng(0), 0
+    for number in range(_LAYERS):
+        values = _layer(rng) | {
+            "elements": 1000 if number == 0 else int(rng.integers(1, 40)),
+            f"step{1 + number % 2}": 0,
+        }
+        call = _SCALAR_PACKS[general](KernelCall(general, PARAMS[general](**values)))
+        if call is None:
+            continue
+        packed_layers += 1
+        elements = int(values["elements"])
+        inputs = [rng.integers(-128, 128, elements if values[f"step{k}"] else 1).astype(np.int8) for k in (1, 2)]
+        case = Case(values, [range(2)], inputs, elements, at_end=bool(rng.integers(2)))
+        packed = dict(call.params_as(AddLinearScalarParams).scalars)
+        assert fast.run(replace(case, params=packed)) == plain.run(case), case
+        assert elements < 1000 or build is None or fast.instructions < 5.6 * elements
+    assert packed_layers >= _FEWEST_PACKED
 
 
 def test_general_kernel_of_the_set_gives_the_portable_bytes(tmp_path: Path) -> None:

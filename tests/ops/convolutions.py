@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kibi.dtypes import DType
+from kibi.dtypes import Array, DType
 from kibi.frontends.tflite.builder import Attribute, ModelBuilder
 from tests.support.operator_models import Case
 
@@ -46,14 +46,38 @@ GEOMETRIES = (
 )
 
 
-def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False) -> Case:
-    """A model with random weights, of int8 or int4, and inputs whose outputs spread over their range."""
-    rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
+def _output_size(g: Geometry) -> tuple[int, int]:
+    """Height and width of the output."""
     sizes = zip(g.size, g.kernel, strict=True)
     reach = ((size, 0 if g.padding == "SAME" else g.dilation * (kernel - 1)) for size, kernel in sizes)
     height, width = (-(-(size - less) // g.stride) for size, less in reach)
-    front, back, axis = (g.outputs, g.channels // g.groups, 0) if g.groups else (1, g.outputs, 3)
-    weights = rng.integers(-127, 128, (front, *g.kernel, back)).astype(np.int8)
+    return height, width
+
+
+def _filter_shape(g: Geometry) -> tuple[tuple[int, int, int, int], int]:
+    """The filter's shape, and its axis of output channels."""
+    return ((g.outputs, *g.kernel, g.channels // g.groups), 0) if g.groups else ((1, *g.kernel, g.outputs), 3)
+
+
+def _case(
+    b: ModelBuilder, g: Geometry, operands: list[int], output: int, data: Array, activation: str = "NONE"
+) -> Case:
+    """The model with its operator."""
+    name = "CONV_2D" if g.groups else "DEPTHWISE_CONV_2D"
+    multiplier: dict[str, Attribute] = {} if g.groups else {"depth_multiplier": g.outputs // g.channels}
+    attributes: dict[str, Attribute] = {
+        "padding": g.padding, "stride_h": g.stride, "stride_w": g.stride, "dilation_h_factor": g.dilation,
+        "dilation_w_factor": g.dilation, "fused_activation_function": activation,
+    }  # fmt: skip
+    b.operator(name, operands, [output], attributes | multiplier)
+    return Case(name, b.finish([output]), (data,))
+
+
+def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False) -> Case:
+    """A model with random weights, of int8 or int4, and inputs whose outputs spread over their range."""
+    rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
+    filter_shape, axis = _filter_shape(g)
+    weights = rng.integers(-127, 128, filter_shape).astype(np.int8)
     shape = (1, *g.size, g.channels)
     data = rng.integers(-128, 128, shape).astype(np.int8)
     source = b.input(shape, DType.S8, 1 / 64, -5)
@@ -63,15 +87,40 @@ def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False) -> 
     kernel = b.constant(weights, scales, [0] * g.outputs, axis=axis, is_int4=is_int4)
     spread = float(np.sqrt(weights.size / g.outputs)) * 5500 / 4096 / 60
     bias_scale = scales[0] / 64
-    output = b.tensor([1, height, width, g.outputs], DType.S8, spread, 3)
+    output = b.tensor([1, *_output_size(g), g.outputs], DType.S8, spread, 3)
     bias = b.constant(
         rng.integers(-5000, 5000, g.outputs).astype(np.int32), [bias_scale] * g.outputs, [0] * g.outputs, axis=0
     )
-    name = "CONV_2D" if g.groups else "DEPTHWISE_CONV_2D"
-    multiplier: dict[str, Attribute] = {} if g.groups else {"depth_multiplier": g.outputs // g.channels}
-    attributes: dict[str, Attribute] = {
-        "padding": g.padding, "stride_h": g.stride, "stride_w": g.stride, "dilation_h_factor": g.dilation,
-        "dilation_w_factor": g.dilation, "fused_activation_function": "NONE",
-    }  # fmt: skip
-    b.operator(name, [source, kernel, bias], [output], attributes | multiplier)
-    return Case(name, b.finish([output]), (data,))
+    return _case(b, g, [source, kernel, bias], output, data)
+
+
+def convolution_s16(geometry: Geometry, seed: int = 0, activation: str = "NONE") -> Case:
+    """The same with inputs and outputs of int16, weights of int8, and biases of 64 bits."""
+    rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
+    filter_shape, axis = _filter_shape(g)
+    weights = rng.integers(-127, 128, filter_shape).astype(np.int8)
+    shape = (1, *g.size, g.channels)
+    ends = rng.choice(np.array([-32768, 32767, 5, -900, 20000, -12345], np.int16), shape)
+    data = np.where(rng.random(shape) < 0.5, ends, rng.integers(-32768, 32768, shape)).astype(np.int16)
+    scales = [float(np.float32(each)) for each in rng.uniform(0.5, 1.0, g.outputs) / 64]
+    source = b.input(shape, DType.S16, 1 / 4096, 0)
+    kernel = b.constant(weights, scales, [0] * g.outputs, axis=axis)
+    spread = float(np.sqrt(weights.size / g.outputs)) * 73 * 2 / 64 / 4096
+    biases = rng.integers(-500000, 500000, g.outputs).astype(np.int64)
+    bias = b.constant(biases, [each / 4096 for each in scales], [0] * g.outputs, axis=0)
+    output = b.tensor([1, *_output_size(g), g.outputs], DType.S16, spread, 0)
+    return _case(b, g, [source, kernel, bias], output, data, activation)
+
+
+def convolution_f32(geometry: Geometry, seed: int = 0, activation: str = "NONE") -> Case:
+    """The same of floats: of very different magnitudes, so that the order of sums tells; some infinite, some no number."""
+    rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
+    weights = rng.standard_normal(_filter_shape(g)[0]).astype(np.float32)
+    shape = (1, *g.size, g.channels)
+    data = (rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)).astype(np.float32)
+    if seed % 2:
+        data[rng.random(shape) < 0.02] = rng.choice([np.inf, -np.inf, np.nan, 0.0, -0.0])
+    source, kernel = b.input(shape, DType.F32), b.constant(weights)
+    bias = b.constant(rng.standard_normal(g.outputs).astype(np.float32))
+    output = b.tensor([1, *_output_size(g), g.outputs], DType.F32)
+    return _case(b, g, [source, kernel, bias], output, data, activation)

@@ -1,4 +1,4 @@
-"""Sums and differences of rows of the same shape as one linear function, rounded once: rule N22."""
+"""Sums and differences of rows of one shape, or of a row and a single element, as one linear function, rounded once: rule N22."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -6,11 +6,12 @@ from functools import lru_cache
 import numpy as np
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.binary import AddLinearParams, ScaledSumParams
+from kibi.kernels.params.binary import AddLinearParams, AddLinearScalarParams, ScaledSumParams
 from kibi.quant import Multiplier, requantize
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_add_s8_linear"
+_OF_SCALARS = "kibi_add_s8_linear_scalar"
 _BYTES = np.arange(-128, 128)
 _LEFT_SHIFT = 20
 """Bits by which the general kernel shifts its inputs."""
@@ -37,11 +38,38 @@ def pack_sub(call: KernelCall) -> KernelCall | None:
     return _packed(call, -1)
 
 
+def pack_add_scalar(call: KernelCall) -> KernelCall | None:
+    """The same of a row and a single element."""
+    return _packed_scalar(call, 1)
+
+
+def pack_sub_scalar(call: KernelCall) -> KernelCall | None:
+    """The same of a row and a single element, whichever is subtracted."""
+    return _packed_scalar(call, -1)
+
+
 def _packed(call: KernelCall, sign: int) -> KernelCall | None:
     """Returns the call that adds the inputs, the second one times the sign, or None."""
     layer = call.params_as(ScaledSumParams)
-    is_plain = layer.pieces == layer.step1 == layer.step2 == 1
-    if not is_plain or (layer.activation_min, layer.activation_max) != (-128, 127):
+    fields = _fields(layer, sign) if layer.step1 == layer.step2 == 1 else None
+    if fields is None:
+        return None
+    return KernelCall(_KERNEL, AddLinearParams(**fields), inplace_distance_bytes=call.inplace_distance_bytes)
+
+
+def _packed_scalar(call: KernelCall, sign: int) -> KernelCall | None:
+    """The same where one of the inputs is a single element."""
+    layer = call.params_as(ScaledSumParams)
+    fields = _fields(layer, sign) if layer.step1 + layer.step2 == 1 else None
+    if fields is None:
+        return None
+    params = AddLinearScalarParams(**fields, is_first=layer.step2)
+    return KernelCall(_OF_SCALARS, params, inplace_distance_bytes=call.inplace_distance_bytes)
+
+
+def _fields(layer: ScaledSumParams, sign: int) -> dict[str, int] | None:
+    """Returns the fields that both kernels share, or None."""
+    if layer.pieces != 1 or (layer.activation_min, layer.activation_max) != (-128, 127):
         return None
     output = Multiplier(layer.output_multiplier, layer.output_shift)
     inputs = (Multiplier(layer.multiplier1, layer.shift1), Multiplier(layer.multiplier2, layer.shift2))
@@ -50,8 +78,7 @@ def _packed(call: KernelCall, sign: int) -> KernelCall | None:
     start = _start(inputs, output, zero_points, factors, sign)
     if start is None:
         return None
-    params = AddLinearParams(factor1=factors[0], factor2=factors[1], start=start, elements=layer.elements)
-    return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
+    return {"factor1": factors[0], "factor2": factors[1], "start": start, "elements": layer.elements}
 
 
 def _factor(own: Multiplier, output: Multiplier) -> int:
@@ -97,4 +124,6 @@ def _start(
 ADD_LINEAR = (
     Variant(_KERNEL, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add),
     Variant(_KERNEL, "kibi_sub_s8", "armv7em", frozenset(Goal), pack_sub),
+    Variant(_OF_SCALARS, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add_scalar),
+    Variant(_OF_SCALARS, "kibi_sub_s8", "armv7em", frozenset(Goal), pack_sub_scalar),
 )

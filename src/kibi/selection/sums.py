@@ -1,4 +1,4 @@
-"""Proves the range of a layer's sums, so that a kernel may requantize them in few instructions: rule N20."""
+"""Proves the range of a layer's sums, so that a kernel may requantize them in few instructions: rules N20 and N52."""
 
 from dataclasses import dataclass
 
@@ -140,3 +140,29 @@ def simple_sums(
     least, most = Channels(weights, sums.bias, sums.multiplier, sums.shift).sums()
     is_small = (most < limit) & (least > -limit)
     return sums if np.all(is_small & (sums.shift < 0) & (sums.multiplier >= 0)) else None
+
+
+_SHIFTS = (-17, -1)
+"""The least and the largest shift of wide sums that the factor of one multiplication can hold."""
+
+
+def wide_factors(weights: NDArray[np.int8], bias: Array, multiplier: Array, shift: Array) -> NDArray[np.int32] | None:
+    """Returns factors `[O]` with which one multiplication scales every wide sum of s16 inputs (rule N52); None if there are none.
+
+    Args:
+        weights: `[O, K]`, of each output channel.
+        bias: `[O]` s64.
+        multiplier: `[O]`, of rule N26.
+        shift: `[O]`, of rule N26.
+    """
+    above = np.maximum(weights, 0).sum(axis=1, dtype=np.int64)
+    below = np.minimum(weights, 0).sum(axis=1, dtype=np.int64)
+    most = 32767 * above - 32768 * below + bias
+    least = -32768 * above + 32767 * below + bias
+    upper = np.minimum((multiplier.astype(np.int64) + (1 << 15)) >> 16, 0x7FFF)
+    powers = shift.astype(np.int64)
+    are_small = (most < 1 << 31) & (least >= -(1 << 31))
+    if not np.all(are_small & (powers >= _SHIFTS[0]) & (powers <= _SHIFTS[1])):
+        return None
+    factors: NDArray[np.int32] = (upper << (17 + powers)).astype(np.int32)
+    return factors

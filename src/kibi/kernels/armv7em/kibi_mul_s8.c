@@ -4,9 +4,13 @@
 
 #include "kibi_requantize.h"
 
-/* Four elements at once, of inputs that do not broadcast along them. */
+/* Four elements at once. */
 #ifndef KIBI_MUL_S8_OF_FOURS
 #define KIBI_MUL_S8_OF_FOURS 1
+#endif
+/* Four elements at once of one input, times the same element of the other one. */
+#ifndef KIBI_MUL_S8_OF_BROADCASTS
+#define KIBI_MUL_S8_OF_BROADCASTS 1
 #endif
 /* Activations that cut these. */
 #ifndef KIBI_MUL_S8_OF_ACTIVATIONS
@@ -87,11 +91,32 @@ static KIBI_NOINLINE KIBI_NAKED void fours(KIBI_IN_REGISTER int8_t *output, KIBI
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
 }
 
+enum { COPIES = 32, LEAST = 16 }; /* copies of a single element, and elements of a row for which they pay */
+
+/* Products of a row and one element, which is copied so that it has four at once. is_first: true if the first input is that element. */
+static KIBI_NOINLINE void fours_of_one(int8_t *output, const int8_t *row, int8_t one, const constants *all, int is_first)
+{
+    int8_t copies[COPIES];
+    constants of = *all;
+    int32_t left = all->count;
+    for (int32_t i = 0; i < COPIES && i < left; ++i) {
+        copies[i] = one;
+    }
+    for (; left > 0; left -= COPIES) {
+        of.count = left < COPIES ? left : COPIES;
+        fours(output, is_first ? copies : row, is_first ? row : copies, &of);
+        output += of.count;
+        row += of.count;
+    }
+}
+
 void kibi_mul_s8(int8_t *output, const int8_t *const *rows, const kibi_mul_s8_params *params, void *scratch)
 {
     const kibi_mul_s8_params *const p = params;
     const int8_t *const *rows2 = rows + p->rows1;
-    const int is_fast = !KIBI_MUL_S8_OF_SINGLES || (p->output_shift < 0 && p->step1 == 1 && p->step2 == 1);
+    const int is_whole = p->step1 == 1 && p->step2 == 1;
+    const int is_long = KIBI_MUL_S8_OF_BROADCASTS && p->step1 + p->step2 == 1 && p->elements >= LEAST;
+    const int is_fast = !KIBI_MUL_S8_OF_SINGLES || (p->output_shift < 0 && (is_whole || is_long));
     const int is_cut = KIBI_MUL_S8_OF_ACTIVATIONS && (p->activation_min > -128 || p->activation_max < 127);
     const int32_t count = KIBI_MUL_S8_OF_FOURS && is_fast ? p->elements & ~3 : 0;
     const constants of = {
@@ -106,14 +131,16 @@ void kibi_mul_s8(int8_t *output, const int8_t *const *rows, const kibi_mul_s8_pa
     for (int32_t piece = 0; piece < p->pieces; ++piece) {
         const int8_t *const a = rows[piece * p->row_step1] + piece * p->piece_step1;
         const int8_t *const b = rows2[piece * p->row_step2] + piece * p->piece_step2;
-        if (count != 0) {
+        if (count != 0 && KIBI_MUL_S8_OF_BROADCASTS && !is_whole) {
+            fours_of_one(output, p->step1 == 0 ? b : a, p->step1 == 0 ? *a : *b, &of, p->step1 == 0);
+        } else if (count != 0) {
             fours(output, a, b, &of);
         }
         for (int32_t i = 0; is_cut && i < count; ++i) {
             output[i] = (int8_t)kibi_clamp(output[i], p->activation_min, p->activation_max);
         }
         if (KIBI_MUL_S8_OF_SINGLES) {
-            each(output + count, a + count, b + count, p->elements - count, p);
+            each(output + count, a + count * p->step1, b + count * p->step2, p->elements - count, p);
         }
         output += p->elements;
     }

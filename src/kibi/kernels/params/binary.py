@@ -210,6 +210,27 @@ class AddLinearParams(Params, kernels=("kibi_add_s8_linear",)):
     """
 
 
+class AddLinearScalarParams(Params, kernels=("kibi_add_s8_linear_scalar",)):
+    """The same of a row and a single element."""
+
+    factor1: int = number(DType.S32)
+    factor2: int = number(DType.S32, "below 0 where the second input is subtracted")
+    start: int = number(DType.S32)
+    elements: int = number(DType.S32, "at least 1")
+    is_first: int = number(DType.S32, "1: the first input is the single element; 0: the second one is")
+    contract = """
+        require: 1 <= elements
+        require: 0 <= is_first <= 1
+        require: 0 <= factor1
+        require: -2**31 + 1 <= factor2
+        require: factor1 // 2 + max(factor2, 0 - factor2) // 2 + start + 2 <= 2**31 - 1
+        require: -2**31 <= start - factor1 // 2 - max(factor2, 0 - factor2) // 2 - 2
+        input: 1 x 1 + (1 - is_first) * (elements - 1)
+        input: 1 x 1 + is_first * (elements - 1)
+        output: elements
+    """
+
+
 class CompareParams(
     PairParams,
     struct="kibi_compare_params",

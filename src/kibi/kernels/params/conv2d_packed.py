@@ -321,3 +321,69 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
         scratch: 8 * tiles * kernel_rows * input_channels aligned 4
     """
     parts = MappingProxyType({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})
+
+
+class Conv2DS16BlocksParams(Params, kernels=("kibi_conv2d_s16_blocks",)):
+    """CONV_2D of s16 elements and s8 weights in blocks of two channels and one to three pixels."""
+
+    filter: Array = array(
+        DType.S32,
+        "[pairs of channels][groups of four elements][2]: each word has four weights of a channel, the first, the third, the "
+        "second and the fourth in its bytes. Zeros fill up each run of a window to whole fours, and the channel after an odd last "
+        "one",
+        is_packed=True,
+    )
+    channels: Array = array(
+        DType.S32,
+        "[pairs of channels][4]: both biases, which include -input zero point * the sum of the channel's filter, and both "
+        "factors: the 15 bits of the multiplier that rule N26 leaves, times 2**(17 + shift). Shifts are to the right by 1 … 17, "
+        "and all sums fit 32 bits",
+        is_packed=True,
+    )
+    input_width: int = number(DType.S16)
+    input_channels: int = number(DType.S16)
+    output_width: int = number(DType.S16)
+    output_channels: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16)
+    activation_min: int = number(DType.S16)
+    activation_max: int = number(DType.S16)
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    run: int = number(
+        DType.S16, "neighbouring columns that are a run: kernel_width; or 1, where the columns of a window do not touch"
+    )
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    pixels: int = number(
+        DType.S16,
+        "of a block: 3, and where two or four are left in a row, 2; or 2, and where one is left, 1; or 1",
+    )
+    # `run` is 1 or kernel_width, and where it is more than 1, `dilation` is 1. No remainder is negative.
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, min(dilation, run))))))))
+        require: kernel_width == kernel_width // run * run
+        require: (run - 1) * (kernel_width - run) <= 0
+        require: (run - 1) * (dilation - 1) <= 0
+        require: 1 <= pixels <= 3
+        require: (pixels - 1) * (2 - output_width) <= 0
+        require: 0 <= pad
+        array filter: ceil(output_channels, 2) * kernel_rows * (kernel_width // run) * ceil(run * input_channels, 4) * 2
+        array channels: 4 * ceil(output_channels, 2)
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * output_channels
+        scratch: 8 * pixels * kernel_rows * (kernel_width // run) * ceil(run * input_channels, 4) aligned 4
+    """
+    parts = MappingProxyType(
+        {
+            "KIBI_CONV2D_S16_BLOCKS_OF_3": ("pixels <= 2",),
+            "KIBI_CONV2D_S16_BLOCKS_OF_2": ("(pixels - 1) * (3 - pixels + output_width - output_width // 3 * 3) <= 0",),
+            "KIBI_CONV2D_S16_BLOCKS_OF_1": ("(3 - pixels) * (2 - pixels + output_width - output_width // 2 * 2) <= 0",),
+            "KIBI_CONV2D_S16_BLOCKS_AT_EDGES": (
+                "pad <= 0",
+                "(output_width - 1) * stride - pad + (kernel_width - 1) * dilation < input_width",
+            ),
+            "KIBI_CONV2D_S16_BLOCKS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
+        }
+    )

@@ -189,6 +189,21 @@ void kibi_add_s8_linear(int8_t *output, const int8_t *const *rows, const kibi_ad
                         void *scratch);
 
 typedef struct {
+    int32_t factor1;
+    int32_t factor2;  /* below 0 where the second input is subtracted */
+    int32_t start;
+    int32_t elements; /* at least 1 */
+    int32_t is_first; /* 1: the first input is the single element; 0: the second one is */
+} kibi_add_s8_linear_scalar_params;
+
+/* The same of a row and a single element.
+ * output: [elements]; may be the input row, or begin below it.
+ * rows: two pointers, to [elements] and to [1], or the other way round.
+ * scratch: none. */
+void kibi_add_s8_linear_scalar(int8_t *output, const int8_t *const *rows, const kibi_add_s8_linear_scalar_params *params,
+                               void *scratch);
+
+typedef struct {
     int32_t pieces;      /* parts of an output row: 1, or its columns */
     int32_t elements;    /* of a piece of the output */
     int32_t rows1;       /* pointers of input 1: 1, or one for each piece */

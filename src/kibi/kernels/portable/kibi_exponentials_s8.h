@@ -43,6 +43,12 @@ static inline int32_t kibi_leading_zeros(uint32_t value)
     return count;
 }
 
+/* value / 2**exponent, rounded half up. value: 0 or more. exponent: 1 … 31. */
+static inline int32_t kibi_divide_positive(int32_t value, int32_t exponent)
+{
+    return (int32_t)(((uint32_t)value + ((uint32_t)1 << (exponent - 1))) >> exponent);
+}
+
 /* The largest element. depth: 1 or more. */
 static inline int32_t kibi_largest_s8(const int8_t *input, int32_t depth)
 {
@@ -61,7 +67,7 @@ static inline int32_t kibi_sum_of_exponentials(const int8_t *input, int32_t dept
     for (int32_t i = 0; i < depth; ++i) {
         const int32_t difference = largest - input[i];
         if (difference < differences) {
-            sum += kibi_divide_by_power(exponentials[difference], KIBI_SUM_BITS);
+            sum += kibi_divide_positive(exponentials[difference], KIBI_SUM_BITS);
         }
     }
     return sum;

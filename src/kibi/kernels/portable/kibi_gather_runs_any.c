@@ -3,25 +3,32 @@
 
 #include <string.h>
 
+#include "kibi_move_bytes.h"
+
 void kibi_gather_runs_any(void *output, const void *const *rows, const kibi_gather_runs_any_params *params,
                           void *scratch)
 {
     const kibi_gather_runs_any_params *const p = params;
+    const int32_t *const inner = KIBI_AT(int32_t, p, inner);
+    const int32_t *const inner_end = inner + 2 * p->inner_count;
+    const int32_t *outer = KIBI_AT(int32_t, p, outer);
+    const int32_t *const outer_end = outer + 2 * p->outer_count;
+    const int32_t bytes = p->bytes;
+    const int32_t run = p->elements * bytes;
     uint8_t *to = (uint8_t *)output;
-    const int32_t run = p->elements * p->bytes;
     (void)scratch;
-    for (int32_t o = 0; o < p->outer_count; ++o) {
-        for (int32_t i = 0; i < p->inner_count; ++i, to += run) {
-            const uint8_t *const row = (const uint8_t *)rows[KIBI_AT(int32_t, p, outer)[2 * o] + KIBI_AT(int32_t, p,
-                                                                                                         inner)[2 * i]];
-            const int32_t place = KIBI_AT(int32_t, p, outer)[2 * o + 1] + KIBI_AT(int32_t, p, inner)[2 * i + 1];
+    for (; outer != outer_end; outer += 2) {
+        for (const int32_t *i = inner; i != inner_end; i += 2) {
+            const uint8_t *const row = (const uint8_t *)rows[outer[0] + i[0]];
+            const int32_t place = outer[1] + i[1];
             if (row != NULL && place >= 0) {
-                memmove(to, row + place * p->bytes, (size_t)run);
+                kibi_move_bytes(to, row + place * bytes, run);
             } else {
-                for (int32_t k = 0; k < run; k += p->bytes) {
-                    memcpy(to + k, KIBI_AT(int8_t, p, filler), (size_t)p->bytes);
+                for (int32_t k = 0; k < run; k += bytes) {
+                    memcpy(to + k, KIBI_AT(int8_t, p, filler), (size_t)bytes);
                 }
             }
+            to += run;
         }
     }
 }

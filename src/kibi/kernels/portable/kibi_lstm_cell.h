@@ -48,8 +48,8 @@ static inline int32_t kibi_lstm_product(int32_t a, int32_t b, int32_t multiplier
 }
 
 /* The new output of a unit, neither moved by a zero point nor clamped, and its new cell.
- * gates: sums in units of 2**-12, of 16 bits. */
-static inline int32_t kibi_lstm_unit(int16_t *cell, const int32_t gates[KIBI_LSTM_GATES], const kibi_lstm_scaling *s)
+ * gates: sums in units of 2**-12. */
+static inline int32_t kibi_lstm_unit(int16_t *cell, const int16_t gates[KIBI_LSTM_GATES], const kibi_lstm_scaling *s)
 {
     const int32_t forget = kibi_lstm_logistic(3 * gates[KIBI_LSTM_FORGET]);
     const int32_t input = kibi_lstm_logistic(3 * gates[KIBI_LSTM_INPUT]);

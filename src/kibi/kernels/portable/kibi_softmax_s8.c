@@ -5,9 +5,9 @@
 
 static void one_vector(int8_t *output, const int8_t *input, const kibi_softmax_s8_params *p)
 {
+    const int32_t *const exponentials = KIBI_AT(int32_t, p, exponentials);
     const int32_t largest = kibi_largest_s8(input, p->depth);
-    const int32_t sum = kibi_sum_of_exponentials(input, p->depth, largest, KIBI_AT(int32_t, p, exponentials),
-                                                 p->differences);
+    const int32_t sum = kibi_sum_of_exponentials(input, p->depth, largest, exponentials, p->differences);
     const int32_t headroom = kibi_leading_zeros((uint32_t)sum);
     const int32_t scale = kibi_one_over_one_plus((int32_t)(((uint32_t)sum << headroom) - 0x80000000u));
     const int32_t exponent = KIBI_SUM_BITS - headroom + 31 - 8;
@@ -15,10 +15,10 @@ static void one_vector(int8_t *output, const int8_t *input, const kibi_softmax_s
         const int32_t difference = largest - input[i];
         int32_t value = -128;
         if (difference < p->differences) {
-            value += kibi_divide_by_power(kibi_multiply(scale, KIBI_AT(int32_t, p, exponentials)[difference]),
-                                          exponent);
+            value += kibi_divide_positive(kibi_multiply_high(scale, exponentials[difference]), exponent);
+            value = value > 127 ? 127 : value;
         }
-        output[i] = (int8_t)kibi_clamp(value, -128, 127);
+        output[i] = (int8_t)value;
     }
 }
 

@@ -198,14 +198,18 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 
 /*= kibi_lstm_TYPE
  *  TYPE: s8 s16
- *  HELPER s8: kibi_dot_1x1_s8
+ *  HELPER s8: kibi_dot_4x1_s8
  *  HELPER s16: kibi_requantize_s16
+ *  SINGLE s8: kibi_dot_1x1_s8
+ *  SINGLE s16: kibi_dot_s16
  *  SUM s8: int32_t
  *  SUM s16: int64_t
- *  DOT s8: kibi_dot_1x1_s8
- *  DOT s16: kibi_dot_s16
- *  RECURRENT s8: KIBI_AT(int32_t, p, recurrent_bias)[place]
- *  RECURRENT s16: 0
+ *  MOST s8: 4
+ *  MOST s16: 1
+ *  DOTS s8: kibi_dot_4x1_s8(sums, start, w, count, x, count)
+ *  DOTS s16: sums[0] = kibi_dot_s16(*start, w, x, count)
+ *  RECURRENT s8: KIBI_AT(int32_t, p, recurrent_bias) + place
+ *  RECURRENT s16: &zero
  *  SCALED s8: kibi_requantize
  *  SCALED s16: kibi_requantize_wide
  *  RESULT s8: (int8_t)kibi_clamp(kibi_wrapping_add(scaled, p->output_zero_point), -128, 127)
@@ -214,7 +218,10 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 #include <string.h>
 
 #include "HELPER.h"
+#include "SINGLE.h"
 #include "kibi_lstm_cell.h"
+
+enum { BLOCK = MOST }; /* units whose sums are made together */
 
 /* What a gate is computed from. */
 typedef struct {
@@ -222,20 +229,36 @@ typedef struct {
     const int8_t *recurrent_weights;
 } gate_weights;
 
-/* The sum of a gate of one unit. */
-static int32_t gate_sum(const gate_weights *w, int32_t gate, int32_t unit, const TYPE_t *x, const TYPE_t *hidden,
-                        const PARAMS *p)
+/* The sums of products of a block of units, or of one; a unit's weights follow those of the one before. */
+static void dots(SUM sums[BLOCK], const SUM *start, const int8_t *w, const TYPE_t *x, int32_t count, int32_t units)
 {
-    const int8_t *const input_weights = w->input_weights + unit * p->depth;
-    const int8_t *const recurrent_weights = w->recurrent_weights + unit * p->units;
+    if (units == BLOCK) {
+        DOTS;
+    } else {
+        sums[0] = SINGLE(*start, w, x, count);
+    }
+}
+
+/* The sums of a gate of a block of units, or of one, to `sums` and every KIBI_LSTM_GATES halves after it. */
+static void gate_sums(int16_t *sums, const gate_weights *w, int32_t gate, int32_t unit, int32_t units, const TYPE_t *x,
+                      const TYPE_t *hidden, const PARAMS *p)
+{
+    static const SUM zero = 0;
     const int32_t place = gate * p->units + unit;
-    const SUM input = DOT(KIBI_AT(SUM, p, input_bias)[place], input_weights, x, p->depth);
-    const SUM recurrent = DOT(RECURRENT, recurrent_weights, hidden, p->units);
-    const int32_t from_input =
-        SCALED(input, KIBI_AT(int32_t, p, input_multiplier)[gate], KIBI_AT(int8_t, p, input_shift)[gate]);
-    const int32_t from_hidden =
-        SCALED(recurrent, KIBI_AT(int32_t, p, recurrent_multiplier)[gate], KIBI_AT(int8_t, p, recurrent_shift)[gate]);
-    return kibi_clamp_s16(kibi_clamp_s16(from_input) + kibi_clamp_s16(from_hidden));
+    SUM parts[BLOCK];
+    (void)zero;
+    dots(parts, KIBI_AT(SUM, p, input_bias) + place, w->input_weights + unit * p->depth, x, p->depth, units);
+    for (int32_t k = 0; k < units; ++k) {
+        const int32_t scaled =
+            SCALED(parts[k], KIBI_AT(int32_t, p, input_multiplier)[gate], KIBI_AT(int8_t, p, input_shift)[gate]);
+        sums[k * KIBI_LSTM_GATES] = (int16_t)kibi_clamp_s16(scaled);
+    }
+    dots(parts, RECURRENT, w->recurrent_weights + unit * p->units, hidden, p->units, units);
+    for (int32_t k = 0; k < units; ++k) {
+        const int32_t scaled = SCALED(parts[k], KIBI_AT(int32_t, p, recurrent_multiplier)[gate],
+                                      KIBI_AT(int8_t, p, recurrent_shift)[gate]);
+        sums[k * KIBI_LSTM_GATES] = (int16_t)kibi_clamp_s16(sums[k * KIBI_LSTM_GATES] + kibi_clamp_s16(scaled));
+    }
 }
 
 static kibi_lstm_scaling scaling_of(const PARAMS *p)
@@ -247,10 +270,30 @@ static kibi_lstm_scaling scaling_of(const PARAMS *p)
     return scaling;
 }
 
+/* All units of a time: their outputs and their new cells. */
+static void all_units(TYPE_t *output, const gate_weights *weights, int16_t *cells, const TYPE_t *x, const TYPE_t *hidden,
+                      const PARAMS *p)
+{
+    const kibi_lstm_scaling scaling = scaling_of(p);
+    const int32_t units = p->units < BLOCK ? 1 : BLOCK;
+    int32_t unit = 0;
+    while (unit < p->units) {
+        /* The last block has the last units, of which some are computed already. */
+        const int32_t first = unit < p->units - units ? unit : p->units - units;
+        int16_t gates[BLOCK * KIBI_LSTM_GATES];
+        for (int32_t gate = 0; gate < KIBI_LSTM_GATES; ++gate) {
+            gate_sums(gates + gate, weights + gate, gate, first, units, x, hidden, p);
+        }
+        for (; unit < first + units; ++unit) {
+            const int32_t scaled = kibi_lstm_unit(cells + unit, gates + (unit - first) * KIBI_LSTM_GATES, &scaling);
+            output[unit] = RESULT;
+        }
+    }
+}
+
 void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch, void *const *states)
 {
     const PARAMS *const p = params;
-    const kibi_lstm_scaling scaling = scaling_of(p);
     const gate_weights weights[KIBI_LSTM_GATES] = {
         {KIBI_AT(int8_t, p, input_to_input), KIBI_AT(int8_t, p, recurrent_to_input)},
         {KIBI_AT(int8_t, p, input_to_forget), KIBI_AT(int8_t, p, recurrent_to_forget)},
@@ -262,14 +305,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     (void)scratch;
     for (int32_t batch = 0; batch < p->batches; ++batch) {
         for (int32_t time = 0; time < p->times; ++time) {
-            for (int32_t unit = 0; unit < p->units; ++unit) {
-                int32_t gates[KIBI_LSTM_GATES];
-                for (int32_t gate = 0; gate < KIBI_LSTM_GATES; ++gate) {
-                    gates[gate] = gate_sum(&weights[gate], gate, unit, *rows, hidden, p);
-                }
-                const int32_t scaled = kibi_lstm_unit(cells + unit, gates, &scaling);
-                output[unit] = RESULT;
-            }
+            all_units(output, weights, cells, *rows, hidden, p);
             memcpy(hidden, output, (size_t)p->units * sizeof(*hidden));
             output += p->units;
             ++rows;
@@ -283,30 +319,39 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
  *  KIND: s8 s8_s16
  *  STATE s8: int8_t
  *  STATE s8_s16: int16_t
- *  KEPT s8: p->state_zero_point + kibi_clamp(scaled, -128, 127)
- *  KEPT s8_s16: kibi_clamp(scaled, -32768, 32767)
- *  CENTRED s8: (state[i] - p->state_zero_point)
- *  CENTRED s8_s16: state[i]
+ *  NEWEST s8: p->state_zero_point + kibi_clamp(scaled, -128, 127)
+ *  NEWEST s8_s16: kibi_clamp(scaled, -32768, 32767)
+ *  WEIGHTED s8: kibi_remember_s8(sum, state, w, p->memory, p->state_zero_point, (int8_t)newest)
+ *  WEIGHTED s8_s16: kibi_remember_s16(sum, state, w, p->memory, newest)
  *  SVDF with a memory of int8 or of int16. Source of the rule: TFLM, micro/kernels/svdf_common.cc. */
-#include <string.h>
-
 #include "kibi_dot_1x1_s8.h"
+#include "kibi_dot_4x1_s8.h"
 #include "kibi_requantize.h"
+#include "kibi_svdf_memory.h"
 
-/* The result of a filter takes the place of the oldest one. */
-static void remember(STATE *state, int32_t result, const PARAMS *p)
-{
-    const int32_t scaled = kibi_requantize(result, p->feature_multiplier, p->feature_shift);
-    memmove(state, state + 1, (size_t)(p->memory - 1) * sizeof(*state));
-    state[p->memory - 1] = (STATE)(KEPT);
-}
+enum { BLOCK = 4 }; /* filters whose results are computed together */
 
-static int32_t weighted(int32_t sum, const STATE *state, const STATE *w, const PARAMS *p)
+/* The results of some filters. */
+typedef struct {
+    int32_t first;
+    int32_t end;
+    int32_t results[BLOCK];
+} features;
+
+/* Computes the results of the next filters. The last block has the last filters, of which some were computed before. */
+static void next_features(features *f, const int8_t *x, const PARAMS *p)
 {
-    for (int32_t i = 0; i < p->memory; ++i) {
-        sum = kibi_wrapping_add(sum, w[i] * CENTRED);
+    const int32_t filters = p->units * p->filters_per_unit;
+    const int32_t block = filters < BLOCK ? 1 : BLOCK;
+    f->first = f->end < filters - block ? f->end : filters - block;
+    f->end = f->first + block;
+    const int8_t *const w = KIBI_AT(int8_t, p, weights_feature) + f->first * p->depth;
+    const int32_t *const bias = KIBI_AT(int32_t, p, feature_bias) + f->first;
+    if (block == BLOCK) {
+        kibi_dot_4x1_s8(f->results, bias, w, p->depth, x, p->depth);
+    } else {
+        f->results[0] = kibi_dot_1x1_s8(*bias, w, x, p->depth);
     }
-    return sum;
 }
 
 void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, void *scratch, void *const *states)
@@ -316,14 +361,20 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
     (void)scratch;
     for (int32_t batch = 0; batch < p->batches; ++batch) {
         const int8_t *const x = rows[0] + batch * p->depth;
+        const STATE *w = KIBI_AT(STATE, p, weights_time);
+        features f = {0, 0, {0}};
         int32_t filter = 0;
         for (int32_t unit = 0; unit < p->units; ++unit) {
             int32_t sum = KIBI_AT(int32_t, p, bias)[unit];
             for (int32_t rank = 0; rank < p->filters_per_unit; ++rank) {
-                const int8_t *const w = KIBI_AT(int8_t, p, weights_feature) + filter * p->depth;
-                remember(state, kibi_dot_1x1_s8(KIBI_AT(int32_t, p, feature_bias)[filter], w, x, p->depth), p);
-                sum = weighted(sum, state, KIBI_AT(STATE, p, weights_time) + filter * p->memory, p);
+                if (filter == f.end) {
+                    next_features(&f, x, p);
+                }
+                const int32_t scaled = kibi_requantize(f.results[filter - f.first], p->feature_multiplier, p->feature_shift);
+                const int32_t newest = NEWEST;
+                sum = WEIGHTED;
                 state += p->memory;
+                w += p->memory;
                 ++filter;
             }
             const int32_t scaled = kibi_requantize(sum, p->output_multiplier, p->output_shift);

@@ -121,24 +121,29 @@ void KERNEL(int32_t *output, const TYPE_t *const *rows, const PARAMS *params, vo
 /*= kibi_gather_runs_TYPE
  *  TYPE: s8 s16 s32 f32
  *  Output rows put together from runs of elements. */
-#include <string.h>
+#include "kibi_move_bytes.h"
 
 void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
     const PARAMS *const p = params;
+    const int32_t *const inner = KIBI_AT(int32_t, p, inner);
+    const int32_t *const inner_end = inner + 2 * p->inner_count;
+    const int32_t *outer = KIBI_AT(int32_t, p, outer);
+    const int32_t *const outer_end = outer + 2 * p->outer_count;
+    const int32_t elements = p->elements;
     (void)scratch;
-    for (int32_t o = 0; o < p->outer_count; ++o) {
-        for (int32_t i = 0; i < p->inner_count; ++i) {
-            const TYPE_t *const row = rows[KIBI_AT(int32_t, p, outer)[2 * o] + KIBI_AT(int32_t, p, inner)[2 * i]];
-            const int32_t place = KIBI_AT(int32_t, p, outer)[2 * o + 1] + KIBI_AT(int32_t, p, inner)[2 * i + 1];
+    for (; outer != outer_end; outer += 2) {
+        for (const int32_t *i = inner; i != inner_end; i += 2) {
+            const TYPE_t *const row = rows[outer[0] + i[0]];
+            const int32_t place = outer[1] + i[1];
             if (row != NULL && place >= 0) {
-                memmove(output, row + place, (size_t)p->elements * sizeof(*output));
+                kibi_move_bytes(output, row + place, elements * (int32_t)sizeof(*output));
             } else {
-                for (int32_t k = 0; k < p->elements; ++k) {
+                for (int32_t k = 0; k < elements; ++k) {
                     output[k] = *KIBI_AT(TYPE_t, p, filler);
                 }
             }
-            output += p->elements;
+            output += elements;
         }
     }
 }

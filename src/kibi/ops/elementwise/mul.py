@@ -16,6 +16,8 @@ from kibi.quant import Multiplier, requantize, wrap_s32
 
 _FOUR = 4
 """Elements that the kernel of bytes takes at once."""
+_LEAST_BROADCAST = 16
+"""Elements of a row for which it does so with a single element of the other input."""
 _OPERANDS = ("input1", "input2", "output")
 
 
@@ -82,11 +84,13 @@ def _multiplier(view: NodeView) -> Multiplier:
 
 
 def _with_features(call: KernelCall) -> KernelCall:
-    """The call of the kernel of bytes with the parts that it needs: it takes four elements at once where no input broadcasts."""
+    """The call of the kernel of bytes with the parts that it needs: it takes four elements at once of at least one input."""
     p = call.params_as(MulS8Params)
-    has_fours = p.elements >= _FOUR and p.step1 == p.step2 == 1 and p.output_shift < 0
+    least = _FOUR if p.step1 == p.step2 == 1 else _LEAST_BROADCAST
+    has_fours = p.elements >= least and p.step1 + p.step2 >= 1 and p.output_shift < 0
     parts = {
         "OF_FOURS": has_fours,
+        "OF_BROADCASTS": has_fours and p.step1 + p.step2 == 1,
         "OF_ACTIVATIONS": has_fours and (p.activation_min, p.activation_max) != DType.S8.limits,
         "OF_SINGLES": not has_fours or p.elements % _FOUR != 0,
     }

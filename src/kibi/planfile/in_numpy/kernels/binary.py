@@ -154,6 +154,16 @@ def linear_sum(call: Call) -> None:
     call.write(np.clip(found, *DType.S8.limits).astype(np.int8))
 
 
+@kernel("kibi_add_s8_linear_scalar")
+def linear_sum_of_a_single_element(call: Call) -> None:
+    """The same of a row and a single element."""
+    p = call.numbers
+    sizes = (1, p.elements) if p.is_first else (p.elements, 1)
+    a, b = (call.row(number, size, "i1").astype(np.int64) for number, size in enumerate(sizes))
+    found = ((a * p.factor1 >> 8) + (b * p.factor2 >> 8) + p.start) >> 20
+    call.write(np.clip(found, *DType.S8.limits).astype(np.int8))
+
+
 @kernel("kibi_squared_difference_s8", "kibi_squared_difference_s16")
 def squared_difference(call: Call) -> None:
     """SQUARED_DIFFERENCE of quantized elements."""

@@ -271,6 +271,19 @@ def _of_int4_fours(call: Call) -> Unpacked:
     return weights.reshape(p.output_channels, -1), Scaling.of(call, p.output_channels)
 
 
+def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
+    """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O]: runs of elements in whole fours."""
+    p = call.numbers
+    size, pairs = p.run * p.input_channels, -(-p.output_channels // 2)
+    runs, fours = p.kernel_rows * p.kernel_width // p.run, -(-size // 4)
+    words = call.array("filter", pairs, runs * fours, 2).transpose(0, 2, 1)
+    found = np.ascontiguousarray(words).view(np.int8).reshape(2 * pairs, runs, fours, 4)[..., [0, 2, 1, 3]]
+    weights = found.reshape(2 * pairs, runs, -1)[: p.output_channels, :, :size]
+    constants = call.array("channels", pairs, 2, 2).transpose(1, 0, 2).reshape(2, -1)[:, : p.output_channels]
+    shape = (p.output_channels, p.kernel_rows, p.kernel_width, p.input_channels)
+    return weights.astype(np.int64).reshape(shape), constants.astype(np.int64)
+
+
 _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_3x3x1": _of_single,
     "kibi_conv2d_s8_blocks": _of_blocks,
@@ -302,6 +315,16 @@ def convolution(call: Call) -> None:
     groups = p.channels if "depthwise" in call.kernel else 1
     fill = int(call.array("padding", 1)[0]) if "padding" in call.pointers else p.input_zero_point
     finish(call, convolve(call, weights, groups, fill), scaling)
+
+
+@kernel("kibi_conv2d_s16_blocks")
+def convolution_of_s16(call: Call) -> None:
+    """CONV_2D of s16: the high half of each sum times its factor, rounded half up."""
+    p = call.numbers
+    weights, constants = call.once(lambda: _of_s16_blocks(call))
+    whole = convolve(call, weights, 1, 0).astype(np.int64) + constants[0]
+    scaled = (whole * constants[1] + (1 << 31)) >> 32
+    call.write(np.clip(scaled + p.output_zero_point, p.activation_min, p.activation_max).astype(np.int16))
 
 
 @kernel(*_VECTORS)

@@ -1,0 +1,145 @@
+"""CONV_2D and FULLY_CONNECTED of s16 in blocks of two output channels and one to three pixels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.dtypes import DType
+from kibi.ir import KernelCall
+from kibi.kernels.params import Params
+from kibi.kernels.params.conv2d import Conv2DS16Params
+from kibi.kernels.params.conv2d_packed import Conv2DS16BlocksParams
+from kibi.kernels.params.fully_connected import FullyConnectedS16Params
+from kibi.kernels.params.needed_parts import needed_parts
+from kibi.ops.overlap import least_distance
+from kibi.selection.sums import MOST_SIZE, wide_factors
+from kibi.selection.variant import Goal, Variant
+
+_KERNEL = "kibi_conv2d_s16_blocks"
+_PIXELS = 3
+"""Of the fastest block."""
+_FEW_BYTES = 1152
+"""Scratch for which blocks get as many pixels as are fast."""
+_MOST_BYTES = 2560
+"""Scratch above which no block is made."""
+_ROOMY_BYTES = 16384
+"""The same where speed is the goal."""
+
+
+def pack_convolution(call: KernelCall) -> KernelCall | None:
+    """Weights in pairs of channels; None for groups, sums of 32 bits, large windows, or scales that do not fit."""
+    layer = call.params_as(Conv2DS16Params)
+    if layer.groups > 1:
+        return None
+    return _pack(call, layer, {**layer.scalars_for(Conv2DS16BlocksParams), "output_zero_point": 0})
+
+
+def pack_fully_connected(call: KernelCall) -> KernelCall | None:
+    """A convolution by a window of one column, or of one row; None as above, and for several vectors in pieces."""
+    layer = call.params_as(FullyConnectedS16Params)
+    sizes = _vector_sizes(layer)
+    return None if sizes is None else _pack(call, layer, {**layer.scalars_for(Conv2DS16BlocksParams), **sizes})
+
+
+def _vector_sizes(layer: FullyConnectedS16Params) -> Mapping[str, int] | None:
+    """The sizes of the convolution that a fully connected layer is; None if it is none."""
+    if layer.vectors > 1 and layer.vectors_per_row != layer.vectors:
+        return None
+    return {
+        "input_width": layer.vectors, "input_channels": layer.piece, "output_width": layer.vectors,
+        "kernel_rows": layer.pieces, "kernel_width": 1, "stride": 1, "dilation": 1, "pad": 0,
+    }  # fmt: skip
+
+
+def _pack(
+    call: KernelCall, layer: Conv2DS16Params | FullyConnectedS16Params, numbers: Mapping[str, Any]
+) -> KernelCall | None:
+    """The call with these numbers."""
+    run, run_elements, runs = _runs(numbers)
+    window = runs * (run_elements + -run_elements % 4)
+    pixels = min(_most_pixels(numbers), call.scratch_bytes // (2 * window))
+    if not layer.is_wide or not pixels or max(numbers.values()) > MOST_SIZE:
+        return None
+    weights = layer.filter.astype(np.int8).reshape(layer.output_channels, -1)
+    factors = wide_factors(weights, layer.bias, layer.multiplier, layer.shift)
+    if factors is None:
+        return None
+    params = Conv2DS16BlocksParams(
+        filter=_words(weights, runs),
+        channels=_channels(layer.bias.astype(np.int32), factors),
+        run=run,
+        pixels=pixels,
+        **numbers,
+    )
+    distances = call.inplace_distance_bytes
+    return KernelCall(
+        _KERNEL,
+        params,
+        2 * pixels * window,
+        scratch_alignment=4,
+        inplace_distance_bytes=tuple(None if each is None else _distance(params) for each in distances),
+        features=needed_parts(params),
+    )
+
+
+def _runs(numbers: Mapping[str, int]) -> tuple[int, int, int]:
+    """The columns of a run, its elements, and how many runs a window has."""
+    run = numbers["kernel_width"] if numbers["dilation"] == 1 else 1
+    return run, run * numbers["input_channels"], numbers["kernel_rows"] * (numbers["kernel_width"] // run)
+
+
+def _words(weights: NDArray[np.int8], runs: int) -> NDArray[np.int32]:
+    """Weights `[O, K]` as words `[pairs, groups, 2]`, each run filled up to whole fours."""
+    channels = len(weights)
+    each = weights.reshape(channels, runs, -1)
+    filled = np.pad(each, ((0, channels % 2), (0, 0), (0, -each.shape[2] % 4))).reshape(-1, 2, 4)
+    ordered = filled.reshape(len(each) + channels % 2, -1, 4)[..., [0, 2, 1, 3]]
+    pairs = ordered.reshape(len(ordered) // 2, 2, -1, 4).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(pairs).reshape(-1).view("<i4").astype(np.int32)
+
+
+def _channels(bias: NDArray[np.int32], factors: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Biases and factors `[O]` as `[pairs, 4]` words."""
+    columns = np.pad(np.stack([bias, factors]), ((0, 0), (0, len(bias) % 2)))
+    return np.ascontiguousarray(columns.reshape(2, -1, 2).transpose(1, 0, 2)).reshape(-1).astype(np.int32)
+
+
+def _distance(p: Conv2DS16BlocksParams) -> int:
+    """The least distance in place, in bytes: a block's windows are read before its first channel is written."""
+    reads, first = [], 0
+    while first < p.output_width:
+        left = p.output_width - first
+        pixels = min(left, p.pixels) if p.pixels < _PIXELS else 2 if left in (2, 4) else _PIXELS
+        for x in range(first, first + pixels):
+            column = x * p.stride - p.pad
+            column += max(0, -(column // p.dilation)) * p.dilation
+            reads.append((column * p.input_channels, first * p.output_channels))
+        first += pixels
+    return DType.S16.size_bytes * least_distance(reads)
+
+
+def _most_pixels(numbers: Mapping[str, int]) -> int:
+    """The pixels of the fastest block."""
+    return _PIXELS if numbers["output_width"] > 1 else 1
+
+
+def _scratch(call: KernelCall, goal: Goal) -> int:
+    """The bytes of scratch for the blocks: of several pixels where that is little or speed is the goal, else of one."""
+    layer = call.params_as(Params)
+    numbers = _vector_sizes(layer) if isinstance(layer, FullyConnectedS16Params) else layer.scalars
+    if numbers is None:
+        return 0
+    _, elements, runs = _runs(numbers)
+    pixel_bytes = 2 * runs * (elements + -elements % 4)
+    most_bytes = _ROOMY_BYTES if goal is Goal.SPEED else _FEW_BYTES
+    several = min(_most_pixels(numbers), most_bytes // pixel_bytes) * pixel_bytes
+    return several or (pixel_bytes if pixel_bytes <= _MOST_BYTES else 0)
+
+
+_GOALS = frozenset({Goal.SPEED, Goal.BALANCED})
+CONV2D_S16_BLOCKS = (
+    Variant(_KERNEL, "kibi_conv2d_s16", "armv7em", _GOALS, pack_convolution, scratch_bytes=_scratch),
+    Variant(_KERNEL, "kibi_fully_connected_s16", "armv7em", _GOALS, pack_fully_connected, scratch_bytes=_scratch),
+)

@@ -1,0 +1,108 @@
+"""Layers of int16 by their general kernels for Armv7E-M: any shape at any address, and every boundary of a scale."""
+
+import numpy as np
+import pytest
+
+import kibi
+from kibi.ir import KernelCall
+from kibi.quant import requantize_wide
+from tests.kernels.emulated import WIDE_KERNELS, Bench, Kernels, linked, run
+from tests.kernels.in_place import differing_distances
+from tests.ops.comparison import assert_same, graph_of
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution_s16
+from tests.support.amount import IS_EXHAUSTIVE, amount
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS, Case
+from tests.toolchain.tools import check_cross
+
+_KERNELS = (
+    "kibi_conv2d_s16", "kibi_depthwise_conv2d_s16", "kibi_fully_connected_s16", "kibi_fully_connected_s16_accumulate",
+)  # fmt: skip
+_MULTIPLIED = (Geometry(2, 14, groups=0, size=(3, 4)), Geometry(1, 8, groups=0, stride=2, size=(3, 7)))
+_BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
+_DRAWN = amount(10, 200)
+_DEPTHWISE = tuple(
+    Geometry(channels, channels, kernel=kernel, stride=stride, dilation=dilation, groups=0, size=size)
+    for channels, kernel, stride, dilation, size in (
+        (8, (3, 3), 1, 1, (3, 4)), (13, (3, 3), 2, 1, (5, 9)), (4, (1, 1), 1, 1, (2, 3)), (9, (2, 5), 1, 2, (4, 6)),
+        (5, (3, 7), 1, 1, (4, 2)), (4, (23, 23), 1, 1, (24, 1)),
+    )
+)  # fmt: skip
+"""Whole fours of channels and rests, columns outside on both sides; at last more products than 32 bits are known to hold."""
+
+
+@pytest.fixture(params=_BUILDS if IS_EXHAUSTIVE else _BUILDS[:1], ids=" ".join)
+def kernels(request: pytest.FixtureRequest) -> Kernels:
+    """The kernels, for a core by a compiler."""
+    target, compiler, level = request.param
+    if compiler == "gcc":
+        check_cross()
+    return linked(WIDE_KERNELS, target, compiler, level)
+
+
+def _check(kernels: Kernels, case: Case, seed: int) -> bool:
+    graph = graph_of(case)
+    if graph.calls[0].kernel not in _KERNELS:
+        return False
+    found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(seed))
+    assert_same(graph, [found], kibi.run(graph, None, case.inputs))
+    return True
+
+
+@pytest.mark.parametrize("operator", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
+def test_drawn_models_equal_the_reference(kernels: Kernels, operator: str) -> None:
+    """Sums of 64 bits and of 32, scales of every kind, and values of every kind."""
+    tried = [_check(kernels, OPERATOR_MODELS[operator](Seeded(seed)), seed) for seed in range(_DRAWN)]
+    assert sum(tried) >= 1
+
+
+def test_geometries_equal_the_reference(kernels: Kernels) -> None:
+    """Grouped, dilated, depthwise with and without a multiplier, at the edges."""
+    for seed, geometry in enumerate((*GEOMETRIES[:: amount(3, 1)], *_DEPTHWISE, *_MULTIPLIED)):
+        assert _check(kernels, convolution_s16(geometry, seed, ("NONE", "RELU")[seed % 2]), seed)
+
+
+def test_rows_of_depthwise_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels) -> None:
+    """No element is overwritten that is still to be read."""
+    for geometry in (*(each for each in GEOMETRIES if not each.groups), *_DEPTHWISE[:4], *_MULTIPLIED):
+        case = convolution_s16(geometry)
+        graph = graph_of(case)
+        (call,) = graph.calls
+        (distance,) = call.inplace_distance_bytes
+        assert distance is not None
+        wrong, count = differing_distances(kernels, graph.views[0], call, case.inputs[0], [distance, distance + 2])
+        assert count == 2
+        assert not wrong
+
+
+def test_wide_sums_are_scaled_by_every_multiplier_and_shift(kernels: Kernels) -> None:
+    """Sums of nothing but the bias, of 32 bits, one beyond, and of 46, as rule N26 says."""
+    sums = [-(1 << 45), -(1 << 31) - 1, -(1 << 31), -1, 0, 1, 99999, (1 << 31) - 1, 1 << 31, (1 << 46) - 1]
+    multipliers = [0, 1, 1 << 15, (1 << 30) - 1, 1 << 30, 0x5A5A_8000, 0x7FFE_FFFF, 0x7FFF_0000, (1 << 31) - 1]
+    bias, multiplier, shift = (each.reshape(-1) for each in np.meshgrid(sums, multipliers, np.arange(-31, 8)))
+    channels = len(bias)
+    values: dict[str, object] = {
+        "filter": np.zeros(channels, np.int8), "bias": bias.astype(np.int64), "multiplier": multiplier.astype(np.int32),
+        "shift": shift.astype(np.int8), "is_wide": 1, "depth": 1, "piece": 1, "pieces": 1, "vectors": 1, "vectors_per_row": 1,
+        "output_channels": channels, "output_zero_point": 0, "activation_min": -32768, "activation_max": 32767,
+    }  # fmt: skip
+    call = KernelCall.of("kibi_fully_connected_s16", values)
+    bench = Bench(kernels, np.random.default_rng(0))
+    output = bench.place("output", np.zeros(channels, np.int16), writable=True)
+    rows = bench.rows([bench.place("input", np.array([123], np.int16))])
+    bench.call(call.kernel, output, rows, bench.params(call), 0)
+    scaled = requantize_wide(bias, multiplier.astype(np.int32), shift.astype(np.int32)).astype(np.int64)
+    np.testing.assert_array_equal(
+        bench.read(output, 2 * channels).view(np.int16), np.clip(scaled, -32768, 32767).astype(np.int16)
+    )
+
+
+def test_depthwise_products_take_few_instructions() -> None:
+    """For each multiply-accumulate of 64 channels, everything counted."""
+    graph = graph_of(convolution_s16(Geometry(64, 64, groups=0, size=(3, 12))))
+    kernels, view, call = linked(WIDE_KERNELS, "cortex-m4", "zig", "s"), graph.views[0], graph.calls[0]
+    bench = Bench(kernels, np.random.default_rng(0))
+    row = bench.place("input", np.ones(12 * 64, np.int16))
+    output = bench.place("output", np.zeros(12 * 64, np.int16), writable=True)
+    taken = bench.call(call.kernel, output, bench.rows([row] * 3), bench.params(call), 0)
+    assert taken < 11 * view.op.macs(view) / view.steps
