@@ -36,13 +36,13 @@ _COMPILERS = [
     ("zig", "0", ()),
     ("gcc", "2", ()),
     *(("zig", "2", ("-target", f"{name}-linux-musl", "-mcpu=baseline")) for name in ("x86_64", "aarch64", "riscv64")),
-    ("gcc", "2", ("-march=x86-64-v3",)),
+    *(("gcc", "2", (f"-march={name}",)) for name in ("x86-64-v3", "alderlake", "icelake-server")),
     ("zig", "s", ()),
 ]
 _SOURCES = tuple(sorted(kernel_folder("host").glob("*.c")))
 _KERNELS = frozenset(variant.kernel for variant in HOST_LANES)
-_LESS = tuple(f"-U__{name}__" for name in ("AVX512BW", "AVX2", "SSE2", "ARM_NEON"))
-_INSTRUCTIONS = {"all": (), "without AVX-512": _LESS[:1], "without AVX": _LESS[:2], "none": _LESS}
+_LESS = tuple(f"-U__{name}__" for name in ("AVX512VNNI", "AVXVNNI", "AVX2", "SSE2", "ARM_NEON"))
+_INSTRUCTIONS = {"all": (), "without VNNI": _LESS[:2], "without AVX": _LESS[:3], "none": _LESS}
 """What the kernels may use of the machine's vectors."""
 _DRAWN = 30
 _GUARD = 0x5A
@@ -51,16 +51,19 @@ _WIDER = tuple(
     for channels, outputs, kernel, stride, size, padding in (
         (64, 70, (1, 1), 1, (1, 9), "SAME"), (61, 33, (1, 1), 1, (1, 3), "VALID"), (3, 8, (3, 3), 2, (4, 13), "SAME"),
         (16, 48, (3, 3), 1, (3, 11), "SAME"), (7, 65, (2, 5), 1, (2, 6), "SAME"), (1, 16, (4, 10), 2, (6, 15), "SAME"),
-        (1, 20, (3, 3), 1, (3, 6), "SAME"), (1, 20, (3, 3), 1, (3, 7), "VALID"),
+        (1, 20, (3, 3), 1, (3, 6), "SAME"), (1, 20, (3, 3), 1, (3, 7), "VALID"), (64, 3, (3, 3), 1, (2, 200), "SAME"),
     )
 )  # fmt: skip
 _DEPTHWISE = tuple(
     Geometry(channels, channels, kernel=kernel, stride=stride, groups=0, size=(4, width))
     for channels, kernel, stride, width in (
         (8, (3, 3), 1, 7),
+        (2, (5, 3), 1, 27),
         (16, (3, 3), 2, 9),
         (37, (2, 4), 1, 5),
         (64, (3, 3), 1, 3),
+        (64, (3, 3), 1, 140),
+        (840, (5, 5), 1, 3),
     )
 )
 
@@ -225,7 +228,7 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
 
 def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
     """The longest window of -128 times -128, on a bias near the end of 32 bits, goes on at the other end."""
-    depth, channels = 4096, 3
+    depth, channels = 32768, 3
     bias = np.full(channels, (1 << 31) - 1, np.int32)
     multiplier, shift = np.full(channels, 1 << 30, np.int32), np.full(channels, -20, np.int8)
     values: dict[str, int | Array] = {
@@ -244,7 +247,8 @@ def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
 
 def test_longer_windows_and_groups_stay_with_the_general_kernel() -> None:
     """What the kernels have no room for, or no way to compute, they leave."""
-    for geometry in (Geometry(456, 2, size=(3, 3)), Geometry(6, 9, groups=3)):
+    large = Geometry(1, 1, kernel=(2, 513), groups=0, size=(2, 600), padding="VALID")
+    for geometry in (Geometry(3641, 1, size=(3, 3)), Geometry(6, 9, groups=3), large):
         (view,) = graph_of(convolution(geometry)).views
         assert _packed(view.op.kernel_call(view)) is None
 

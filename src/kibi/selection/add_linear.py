@@ -97,4 +97,6 @@ def _start(
 ADD_LINEAR = (
     Variant(_KERNEL, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add),
     Variant(_KERNEL, "kibi_sub_s8", "armv7em", frozenset(Goal), pack_sub),
+    Variant(_KERNEL, "kibi_add_s8", "host", frozenset({Goal.SPEED, Goal.BALANCED}), pack_add),
+    Variant(_KERNEL, "kibi_sub_s8", "host", frozenset({Goal.SPEED, Goal.BALANCED}), pack_sub),
 )
