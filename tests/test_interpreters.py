@@ -8,11 +8,14 @@ import pytest
 import kibi
 from kibi.dtypes import Array
 from kibi.eager.handlers import Handler
-from kibi.engines.host_process import HostProcess
-from kibi.errors import InputError
+from kibi.engines.batch import BatchEngine
+from kibi.engines.host_process import HostProcess, Results
+from kibi.errors import CompilerWarning, InputError
+from kibi.interpreters import MOST_IN_PYTHON
 from kibi.ir import Graph
 from kibi.runtime import seeded_inputs
 from kibi.runtime.interpreter import Interpreter as PythonInterpreter
+from kibi.toolchain import compilers
 from tests.engines.counting import counting_bytes
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 
@@ -120,6 +123,39 @@ def test_batch_is_many_first_inferences(tmp_path: Path, engine: str) -> None:
         for wrong in ([one[:, :, 1:]], [one.astype(np.int16)], [one, one], [one[0]], [np.int8(3)], {"z": one}):
             with pytest.raises(InputError):
                 interpreter.run_batch(wrong)  # type: ignore[arg-type]  # among them what is no list of arrays
+
+
+def test_batches_of_more_than_a_handful_run_as_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no engine is chosen, and nothing is watched; Python runs the others."""
+    graph = _counting(tmp_path)
+    counts: list[int] = []
+    run = BatchEngine.run_batch
+
+    def counted(engine: BatchEngine, inputs: list[Array], *, count: int) -> Results:
+        counts.append(count)
+        return run(engine, inputs, count=count)
+
+    monkeypatch.setattr(BatchEngine, "run_batch", counted)
+    nine = np.full((MOST_IN_PYTHON + 1, *SHAPE), 1, np.int8)
+    with kibi.Interpreter(graph, engine="python") as python:
+        expected = python.run_batch([nine])
+    with kibi.Interpreter(graph, workers=1) as interpreter:
+        _same(interpreter.run_batch([nine]), expected)
+        _same(interpreter.run_batch([nine[1:]]), [expected[0][1:]])
+        with interpreter.profile():
+            _same(interpreter.run_batch([nine]), expected)
+        assert interpreter.engine == "python"
+    assert counts == [len(nine)]
+
+
+def test_batches_run_in_python_where_there_is_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warning says it once, and what to install."""
+    monkeypatch.setattr(compilers, "has_host_compiler", lambda: False)
+    nine = np.full((MOST_IN_PYTHON + 1, *SHAPE), 1, np.int8)
+    with kibi.Interpreter(_counting(tmp_path)) as interpreter:
+        with pytest.warns(CompilerWarning, match="Python runs all 9 inputs.*pip install ziglang"):
+            found = interpreter.run_batch([nine])
+        _same(interpreter.run_batch([nine]), found)
 
 
 def test_events_of_host_inferences_are_those_of_python() -> None:

@@ -1,5 +1,6 @@
-"""The interpreter that users make: the Python runtime, or with `engine="host"` the model's C code on this machine."""
+"""The interpreter that users make: the Python runtime, or the model's C code on this machine."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.eager.handlers import Handler
+from kibi.eager.handlers import Handler, NullHandler
 from kibi.eager.inference_events import InferenceEnded, InferenceStarted, MoreInputNeeded, RowReceived
 from kibi.eager.memory import WritableBuffer
 from kibi.eager.room import room_for
 from kibi.eager.tensors.interface import TensorInterface
-from kibi.errors import InputError, on_failure
+from kibi.errors import CompilerWarning, InputError, on_failure
 from kibi.ir import Graph
 from kibi.planner.plan import Plan
 from kibi.runtime.given import input_number, shown
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from kibi.engines.batch import BatchEngine
 
 ENGINES = ("python", "host")
+MOST_IN_PYTHON = 8
+"""The limit of inputs of a batch that Python runs where nobody has chosen an engine."""
 
 
 class Interpreter(PythonInterpreter):
@@ -41,8 +44,9 @@ class Interpreter(PythonInterpreter):
         model: the graph.
         plan: its plan; None: see `use_embedded_plan`.
         arena: as in `kibi.runtime.Interpreter`.
-        engine: `python`: the Python runtime, which is the definition. `host`: the model's C code on this machine.
-        workers: the most processes that `run_batch` uses with `engine="host"`; None: one on each core.
+        engine: `python`: the Python runtime, which is the definition. `host`: the model's C code on this machine. None: Python,
+            except that `run_batch` runs more than 8 inputs as C code where nothing asks for events and no memory is the caller's.
+        workers: the most processes that `run_batch` uses for C code; None: one on each core.
         guard: True if canaries in free bytes are kept and checked.
         allocate: True to allocate at once; False: the caller calls `allocate`, after `register_preallocated`.
         handler: receives the events; None: that of the current Context, or nobody.
@@ -62,7 +66,7 @@ class Interpreter(PythonInterpreter):
         plan: Plan | None = None,
         arena: WritableBuffer | None = None,
         *,
-        engine: str = "python",
+        engine: str | None = None,
         workers: int | None = None,
         guard: bool = True,
         allocate: bool = True,
@@ -70,11 +74,13 @@ class Interpreter(PythonInterpreter):
         use_context: bool = True,
         use_embedded_plan: bool | None = None,
     ) -> None:
-        if engine not in ENGINES:
+        if engine is not None and engine not in ENGINES:
             raise InputError(f"there is no engine {engine!r}. Engines are: {', '.join(ENGINES)}.")
-        self._engine_name = engine
+        self._engine_name = engine or "python"
+        self._takes_c = engine is None and arena is None
         self._workers = workers
         self._host: BatchEngine | None = None
+        self._many: BatchEngine | None = None
         self._expected_input: int | None = None
         self._rows: list[list[Array]] = []
         if arena is not None and self._is_host:
@@ -121,7 +127,9 @@ class Interpreter(PythonInterpreter):
     def run_batch(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Array]:
         """Runs the model on many inputs, each as if it were the first: with the first values of all variables.
 
-        With `engine="host"` all cores work. Before and after it variables get their first values, and rows are forgotten.
+        With `engine="host"`, and without a chosen engine for more than 8 inputs, the model's C code works on all cores; the first
+        inputs also run in Python, and all bits must be equal. Without a chosen engine and without a compiler, Python runs them all,
+        and a `CompilerWarning` says so. Before and after it variables get their first values, and rows are forgotten.
 
         Args:
             inputs: for each model input an array `[N, *shape]` of its type; a list, or arrays by the names of inputs.
@@ -132,12 +140,14 @@ class Interpreter(PythonInterpreter):
         Raises:
             InputError: an array does not fit, or an operator ends an inference early, because it waits for further ones.
             MismatchError: C and Python disagree.
+            ToolchainError: the compiler fails.
         """
         graph = self._ready().graph
         arrays = _batch(graph, inputs)
         count = len(arrays[0]) if arrays else 0
         self.reset()
-        if self._host is None:
+        engine = self._host or self._for_many(count)
+        if engine is None:
             runs = []
             for number in range(count):
                 self.reset()
@@ -147,7 +157,7 @@ class Interpreter(PythonInterpreter):
             outputs = [np.array([run[place] for run in runs]) for place in range(len(graph.outputs))] if runs else []
         else:
             with self._alone(), room_for(graph.source):
-                made = self._host.run_batch(arrays, count=count)
+                made = engine.run_batch(arrays, count=count)
                 if not made.ended.all():
                     raise _waits(graph, int(np.argmin(made.ended)))
                 outputs = list(made.outputs)
@@ -166,6 +176,8 @@ class Interpreter(PythonInterpreter):
 
     def close(self) -> None:
         """Ends the processes of `engine="host"`; variables then have their first values. A later call starts them anew."""
+        if self._many is not None:
+            self._many.close()
         if self._host is not None:
             self._host.close()
             self._forget_rows()
@@ -193,6 +205,24 @@ class Interpreter(PythonInterpreter):
             from kibi.engines.batch import BatchEngine  # noqa: PLC0415 - `import kibi` starts no compiler
 
             self._host = BatchEngine(self._given[0], self._chosen.plan, workers=self._workers)
+
+    def _for_many(self, count: int) -> "BatchEngine | None":
+        """Returns the engine that runs so many inputs as C code; None where Python does."""
+        is_seen = self._times.profiler is not None or not isinstance(self._handler, NullHandler)
+        if count <= MOST_IN_PYTHON or not self._takes_c or is_seen or self._preallocated:
+            return None
+        if self._many is None:
+            from kibi.engines.batch import BatchEngine  # noqa: PLC0415 - `import kibi` starts no compiler
+            from kibi.toolchain.compilers import has_host_compiler  # noqa: PLC0415
+
+            if not has_host_compiler():
+                text = f"{self._given[0].source}: no compiler was found, so that Python runs all {count} inputs, which takes longer"
+                remedy = "Install zig by `pip install ziglang`, or choose engine='python'"
+                warnings.warn(f"{text}. {remedy}.", CompilerWarning, stacklevel=3)
+                self._takes_c = False
+                return None
+            self._many = BatchEngine(self._given[0], self._chosen.plan, workers=self._workers)
+        return self._many
 
     def _infer(self, given: Mapping[int, Array], observe: Observer | None) -> list[Array]:
         host, graph = self._host, self._program.graph

@@ -4,7 +4,7 @@ import ctypes
 import mmap
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi.dtypes import Array
+from kibi.dtypes import Array, DType
 from kibi.ir import Graph, KernelCall, NodeView
 from kibi.kernels import closure, kernel_folder
 from kibi.kernels.params import Params
+from kibi.kernels.params.conv2d import Conv2DF32Params
+from kibi.kernels.params.description import Field
 from kibi.quant import requantize
+from kibi.selection.add_linear import ADD_LINEAR
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.targets import target
 from kibi.toolchain import compile_objects
@@ -27,7 +30,7 @@ from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
 from tests.support.amount import sample
-from tests.support.operator_models import s8_case
+from tests.support.operator_models import Case, f32_case, s8_case
 from tests.toolchain.tools import check_gcc
 
 _HOST = target("host")
@@ -36,14 +39,20 @@ _COMPILERS = [
     ("zig", "0", ()),
     ("gcc", "2", ()),
     *(("zig", "2", ("-target", f"{name}-linux-musl", "-mcpu=baseline")) for name in ("x86_64", "aarch64", "riscv64")),
-    ("gcc", "2", ("-march=x86-64-v3",)),
+    *(("gcc", "2", (f"-march={name}",)) for name in ("x86-64-v3", "alderlake", "icelake-server")),
     ("zig", "s", ()),
 ]
 _SOURCES = tuple(sorted(kernel_folder("host").glob("*.c")))
-_KERNELS = frozenset(variant.kernel for variant in HOST_LANES)
-_LESS = tuple(f"-U__{name}__" for name in ("AVX512BW", "AVX2", "SSE2", "ARM_NEON"))
-_INSTRUCTIONS = {"all": (), "without AVX-512": _LESS[:1], "without AVX": _LESS[:2], "none": _LESS}
+_VARIANTS = (*HOST_LANES, *(variant for variant in ADD_LINEAR if variant.kernel_set == "host"))
+_KERNELS = frozenset(variant.kernel for variant in _VARIANTS)
+_LESS = tuple(f"-U__{name}__" for name in ("AVX512VNNI", "AVXVNNI", "AVX2", "SSE2", "ARM_NEON"))
+_INSTRUCTIONS = {"all": (), "without VNNI": _LESS[:2], "without AVX": _LESS[:3], "none": _LESS}
 """What the kernels may use of the machine's vectors."""
+_NEON = {"plain": ("", "cortex-a53"), "dot": ("+dotprod", "cortex-a76"), "mixed": ("+dotprod+i8mm", "max")}
+"""Features of aarch64 for which the kernels have ways of their own, and a processor that qemu knows with them."""
+_ARM = (zig_command(), "cc", "-target", "aarch64-linux-musl")
+_CALLS = Path(__file__).parent / "host_calls.c"
+_LINEAR = "kibi_add_s8_linear"
 _DRAWN = 30
 _GUARD = 0x5A
 _WIDER = tuple(
@@ -51,16 +60,19 @@ _WIDER = tuple(
     for channels, outputs, kernel, stride, size, padding in (
         (64, 70, (1, 1), 1, (1, 9), "SAME"), (61, 33, (1, 1), 1, (1, 3), "VALID"), (3, 8, (3, 3), 2, (4, 13), "SAME"),
         (16, 48, (3, 3), 1, (3, 11), "SAME"), (7, 65, (2, 5), 1, (2, 6), "SAME"), (1, 16, (4, 10), 2, (6, 15), "SAME"),
-        (1, 20, (3, 3), 1, (3, 6), "SAME"), (1, 20, (3, 3), 1, (3, 7), "VALID"),
+        (1, 20, (3, 3), 1, (3, 6), "SAME"), (1, 20, (3, 3), 1, (3, 7), "VALID"), (64, 3, (3, 3), 1, (2, 200), "SAME"),
     )
 )  # fmt: skip
 _DEPTHWISE = tuple(
     Geometry(channels, channels, kernel=kernel, stride=stride, groups=0, size=(4, width))
     for channels, kernel, stride, width in (
         (8, (3, 3), 1, 7),
+        (2, (5, 3), 1, 27),
         (16, (3, 3), 2, 9),
         (37, (2, 4), 1, 5),
         (64, (3, 3), 1, 3),
+        (64, (3, 3), 1, 140),
+        (840, (5, 5), 1, 3),
     )
 )
 
@@ -72,9 +84,10 @@ class _Kernels:
         self._library, self._libc = ctypes.CDLL(str(path)), ctypes.CDLL(None, use_errno=True)
         self._kept: list[object] = []
 
-    def call(self, call: KernelCall, output: int, rows: Sequence[int]) -> None:
+    def call(self, call: KernelCall, output: int, rows: Sequence[int], output_bytes: int = 0) -> None:
         """Call a kernel; scratch it has none."""
-        pointers = (ctypes.c_void_p * len(rows))(*rows)
+        del output_bytes
+        pointers = (ctypes.c_void_p * len(rows))(*(row or None for row in rows))
         self._library[call.kernel](ctypes.c_void_p(output), pointers, ctypes.byref(_struct(call)), None)
 
     def place(self, data: Array) -> int:
@@ -88,17 +101,70 @@ class _Kernels:
         return start + room - data.nbytes
 
 
+class _Emulated:
+    """The same kernels in a program of aarch64, which qemu runs."""
+
+    def __init__(self, program: Path, cpu: str) -> None:
+        command = ["qemu-aarch64", "-cpu", cpu, str(program)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._kept: dict[int, Array] = {}
+
+    def call(self, call: KernelCall, output: int, rows: Sequence[int], output_bytes: int) -> None:
+        """Send all that a kernel reads, and receive what it writes; see host_calls.c."""
+        params, struct = call.params_as(Params), _struct(call)
+        fields = [field for field in params.fields if field.is_pointer]
+        values = params.by_name
+        message = [
+            _words(sorted(_KERNELS).index(call.kernel), ctypes.sizeof(struct)),
+            bytes(struct),
+            _words(len(fields)),
+        ]
+        for field in fields:
+            data = values[field.name]
+            assert isinstance(data, np.ndarray)
+            message += [_words(getattr(type(struct), field.name).offset, data.nbytes), data.tobytes()]
+        message.append(_words(len(rows)))
+        for row in rows:
+            given = self._kept[row].tobytes() if row else b""
+            message += [_words(len(given) if row else -1), given]
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(b"".join([*message, _words(output_bytes)]))
+        self._process.stdin.flush()
+        made = self._process.stdout.read(output_bytes)
+        assert len(made) == output_bytes, f"{call.kernel} ended with {self._process.wait()}"
+        ctypes.memmove(output, made, output_bytes)
+
+    def place(self, data: Array) -> int:
+        """Keep a copy to be sent, and return the address that stands for it here."""
+        copy = data.copy()
+        self._kept[copy.ctypes.data] = copy
+        return int(copy.ctypes.data)
+
+    def close(self) -> None:
+        """End the program."""
+        self._process.communicate()
+
+
+def _words(*numbers: int) -> bytes:
+    return np.array(numbers, "<i4").tobytes()
+
+
 def _struct(call: KernelCall) -> ctypes.Structure:
     """The parameter struct of a call, as this machine lays it out."""
     params = call.params_as(Params)
-    kinds = [(field.name, ctypes.c_void_p if field.is_pointer else ctypes.c_int32) for field in params.fields]
+    kinds = [(field.name, ctypes.c_void_p if field.is_pointer else _number_type(field)) for field in params.fields]
     kind = type("Params", (ctypes.Structure,), {"_fields_": kinds})
     made: ctypes.Structure = kind(*(_number(value) for _, value in params))
     return made
 
 
-def _number(value: float | Array | None) -> int:
-    return value.ctypes.data if isinstance(value, np.ndarray) else int(value or 0)
+def _number_type(field: Field) -> type[ctypes.c_int32 | ctypes.c_float]:
+    return ctypes.c_float if field.dtype is DType.F32 else ctypes.c_int32
+
+
+def _number(value: float | Array | None) -> float:
+    return value.ctypes.data if isinstance(value, np.ndarray) else value or 0
 
 
 @pytest.fixture(scope="module", params=_INSTRUCTIONS)
@@ -115,19 +181,41 @@ def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return _Kernels(path)
 
 
+@pytest.fixture(params=_NEON)
+def neon(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[_Emulated]:
+    """All kernels of the set for a processor of aarch64."""
+    if shutil.which("qemu-aarch64") is None:
+        pytest.skip("qemu-aarch64 is not on PATH: it comes with qemu-user")
+    features, cpu = _NEON[request.param]
+    texts = closure(_KERNELS, _SETS)
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text.text, encoding="utf-8")
+    objects = []
+    # Only the kernels know the processor: zig makes its C library for each one anew, in minutes.
+    for name in (each for each in texts if each.endswith(".c")):
+        objects.append(str(tmp_path / f"{name}.o"))
+        flags = (f"-mcpu=baseline{features}", "-O2", "-ffp-contract=off")
+        subprocess.run([*_ARM, *flags, "-c", str(tmp_path / name), "-o", objects[-1]], check=True)
+    program = tmp_path / "kernels"
+    subprocess.run([*_ARM, "-static", *objects, str(_CALLS), "-o", str(program)], check=True)
+    made = _Emulated(program, cpu)
+    yield made
+    made.close()
+
+
 def _packed(general: KernelCall) -> KernelCall | None:
-    packs = (variant.pack for variant in HOST_LANES if variant.of == general.kernel)
-    return next((pack(general) for pack in packs), None)
+    packs = (variant.pack(general) for variant in reversed(_VARIANTS) if variant.of == general.kernel)
+    return next((call for call in packs if call is not None), None)
 
 
-def _run(kernels: _Kernels, view: NodeView, call: KernelCall, inputs: Mapping[int, Array]) -> Array:
+def _run(kernels: _Kernels | _Emulated, view: NodeView, call: KernelCall, inputs: Mapping[int, Array]) -> Array:
     """The whole output of a node from the tensors that it is given, step by step, each row where memory ends behind it."""
     kind = view.output.type
     operands = []
     for tensor, access in zip(view.row_tensors, view.op.accesses(view), strict=True):
         array = inputs[tensor.index] if tensor.data is None else tensor.data
         parts = np.ascontiguousarray(array).reshape(-1, tensor.type.row_elements // access.parts)
-        fill = kernels.place(np.full(tensor.type.row_elements, access.fill or 0, np.int8))
+        fill = 0 if access.fill is None else kernels.place(np.full(tensor.type.row_elements, access.fill, np.int8))
         operands.append((access, [kernels.place(part) for part in parts], fill))
     made = kind.size_bytes // view.steps
     whole = []
@@ -135,19 +223,23 @@ def _run(kernels: _Kernels, view: NodeView, call: KernelCall, inputs: Mapping[in
         rows = [
             fill if at is None else places[at] for access, places, fill in operands for at in access.positions(step)
         ]
-        output = np.full(made + 2, _GUARD, np.int8)
-        kernels.call(call, output.ctypes.data + 1, rows)
-        assert output[0] == output[-1] == _GUARD
-        whole.append(output[1:-1])
-    return np.concatenate(whole).reshape(kind.shape)
+        guard = kind.dtype.size_bytes
+        output = np.full(made + 2 * guard, _GUARD, np.int8)
+        kernels.call(call, output.ctypes.data + guard, rows, made)
+        assert (output[:guard] == _GUARD).all()
+        assert (output[-guard:] == _GUARD).all()
+        whole.append(output[guard:-guard])
+    return np.concatenate(whole).view(kind.dtype.numpy).reshape(kind.shape)
 
 
 @cache
 def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
     """Nodes for the kernels as graphs, with inputs and outputs."""
+    layers = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
     drawn = (
-        s8_case(name, seed)
-        for name in ("ADD", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+        case(name, seed)
+        for case, names in ((s8_case, ("ADD", *layers)), (f32_case, layers))
+        for name in names
         for seed in range(_DRAWN)
     )
     chosen = (convolution(geometry, seed) for seed, geometry in enumerate((*GEOMETRIES, *_WIDER, *_DEPTHWISE)))
@@ -157,16 +249,28 @@ def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
 
 def test_any_node_at_the_end_of_memory_equals_the_reference(kernels: _Kernels) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits; no byte outside is read or written."""
+    _check_nodes(kernels)
+
+
+@pytest.mark.slow
+def test_any_node_on_arm_equals_the_reference(neon: _Emulated) -> None:
+    """The same with NEON, with and without products of bytes; and all boundaries of scales."""
+    _check_nodes(neon)
+    for zero_point, low, high in _RANGES:
+        _check_boundaries(neon, zero_point, low, high)
+
+
+def _check_nodes(kernels: _Kernels | _Emulated) -> None:
     fitted: dict[str, int] = {}
     for graph, inputs, expected in _nodes():
         (view,) = graph.views
         call = _packed(view.op.kernel_call(view))
         if call is not None:
-            fitted[view.op.name] = fitted.get(view.op.name, 0) + 1
+            fitted[call.kernel] = fitted.get(call.kernel, 0) + 1
             given = dict(zip(graph.inputs, inputs, strict=True))
             assert_same(graph, [_run(kernels, view, call, given)], expected)
-    assert len(fitted) == 4
-    assert min(fitted.values()) >= _DRAWN // 5
+    assert set(fitted) == _KERNELS
+    assert min(count for kernel, count in fitted.items() if kernel != _LINEAR) >= _DRAWN // 5
 
 
 def test_output_over_its_input_at_the_general_distance_is_right(kernels: _Kernels) -> None:
@@ -201,11 +305,18 @@ def _over(kernels: _Kernels, probe: Probe, distance: int | None) -> Array:
     return room[first : first + probe.output_bytes].copy()
 
 
-@pytest.mark.parametrize(("zero_point", "low", "high"), [(0, -128, 127), (127, -128, 127), (5, -7, 90)])
+_RANGES = [(0, -128, 127), (127, -128, 127), (5, -7, 90)]
+
+
+@pytest.mark.parametrize(("zero_point", "low", "high"), _RANGES)
 def test_every_boundary_of_accumulator_multiplier_and_shift(
     kernels: _Kernels, zero_point: int, low: int, high: int
 ) -> None:
     """A channel for each: sums of nothing but the bias are rounded, moved and cut as Python does."""
+    _check_boundaries(kernels, zero_point, low, high)
+
+
+def _check_boundaries(kernels: _Kernels | _Emulated, zero_point: int, low: int, high: int) -> None:
     acc, multiplier, shift = np.array(TRIPLES, np.int32).T
     channels = len(acc)
     values: dict[str, int | Array] = {
@@ -218,14 +329,14 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
     call = _packed(KernelCall.of("kibi_conv2d_s8", values))
     assert call is not None
     found = np.zeros((5, channels), np.int8)
-    kernels.call(call, found.ctypes.data, [kernels.place(np.ones(5, np.int8))])
+    kernels.call(call, found.ctypes.data, [kernels.place(np.ones(5, np.int8))], found.nbytes)
     moved = (requantize(acc, multiplier, shift).astype(np.int64) + zero_point + (1 << 31)) % (1 << 32) - (1 << 31)
     np.testing.assert_array_equal(found, np.tile(np.clip(moved, low, high).astype(np.int8), (5, 1)))
 
 
 def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
     """The longest window of -128 times -128, on a bias near the end of 32 bits, goes on at the other end."""
-    depth, channels = 4096, 3
+    depth, channels = 32768, 3
     bias = np.full(channels, (1 << 31) - 1, np.int32)
     multiplier, shift = np.full(channels, 1 << 30, np.int32), np.full(channels, -20, np.int8)
     values: dict[str, int | Array] = {
@@ -242,9 +353,41 @@ def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("factors", [(1 << 27, 3 << 20, 5), (-(1 << 28) - 77, 123456789, -(1 << 20)), (255, -256, 0)])
+def test_sums_rounded_once_of_all_pairs(kernels: _Kernels, factors: tuple[int, int, int]) -> None:
+    """Of each pair of bytes; and of fewer elements than a block has, over the second input."""
+    first, second = (each.astype(np.int8).reshape(-1) for each in np.mgrid[-128:128, -128:128])
+    terms = (each.astype(np.int64) * factor >> 8 for each, factor in zip((first, second), factors, strict=False))
+    expected = np.clip((sum(terms) + factors[2]) >> 20, -128, 127).astype(np.int8)
+    for count in (len(first), 65, 1):
+        values = {"factor1": factors[0], "factor2": factors[1], "start": factors[2], "elements": count}
+        found = second.copy()
+        rows = [kernels.place(first[:count]), found.ctypes.data]
+        kernels.call(KernelCall.of(_LINEAR, values), found.ctypes.data, rows)
+        np.testing.assert_array_equal(found[:count], expected[:count])
+        np.testing.assert_array_equal(found[count:], second[count:])
+
+
+def test_infinite_weights_stay_with_the_general_kernel() -> None:
+    """Outside the input, the kernels of floats add zeros times weights."""
+    case = next(each for each in (f32_case("CONV_2D", seed) for seed in range(_DRAWN)) if _fits(each))
+    (view,) = graph_of(case).views
+    general = view.op.kernel_call(view)
+    layer = general.params_as(Conv2DF32Params)
+    weights = layer.filter.copy()
+    weights[-1] = np.inf
+    assert _packed(replace(general, params=layer.replaced(filter=weights))) is None
+
+
+def _fits(case: Case) -> bool:
+    (view,) = graph_of(case).views
+    return _packed(view.op.kernel_call(view)) is not None
+
+
 def test_longer_windows_and_groups_stay_with_the_general_kernel() -> None:
     """What the kernels have no room for, or no way to compute, they leave."""
-    for geometry in (Geometry(456, 2, size=(3, 3)), Geometry(6, 9, groups=3)):
+    large = Geometry(1, 1, kernel=(2, 513), groups=0, size=(2, 600), padding="VALID")
+    for geometry in (Geometry(3641, 1, size=(3, 3)), Geometry(6, 9, groups=3), large):
         (view,) = graph_of(convolution(geometry)).views
         assert _packed(view.op.kernel_call(view)) is None
 

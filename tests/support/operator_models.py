@@ -34,7 +34,7 @@ from tests.support.unary_models import UNARY_MODELS
 from tests.support.variable_models import VARIABLE_MODELS
 from tests.support.window_models import COMPRESSED_MODELS, INT4_MODELS, S16_WINDOW_MODELS, WINDOW_MODELS
 
-__all__ = ["OPERATOR_MODELS", "Case", "cases", "s8_case"]
+__all__ = ["OPERATOR_MODELS", "Case", "cases", "f32_case", "s8_case"]
 
 _FAR = 1_000_003
 """Between seeds for one model."""
@@ -102,8 +102,17 @@ def cases(draw: st.DrawFn, operator: str) -> Case:
 
 def s8_case(operator: str, seed: int) -> Case:
     """A model of one operator whose inputs are all s8 and whose weights are not compressed, always the same for a seed."""
+    return _case_of(operator, seed, np.int8)
+
+
+def f32_case(operator: str, seed: int) -> Case:
+    """The same whose inputs are all f32."""
+    return _case_of(operator, seed, np.float32)
+
+
+def _case_of(operator: str, seed: int, kind: type[np.generic]) -> Case:
     drawn = (OPERATOR_MODELS[operator](Seeded(seed + attempt * _FAR)) for attempt in count())
     plain = (
         case for case in drawn if not any(mark in case.model for mark in (b"TFLM_DECODE", b"COMPRESSION_METADATA"))
     )
-    return next(case for case in plain if all(data.dtype == np.int8 for data in case.inputs))
+    return next(case for case in plain if all(data.dtype == kind for data in case.inputs))

@@ -126,4 +126,6 @@ ADD_LINEAR = (
     Variant(_KERNEL, "kibi_sub_s8", "armv7em", frozenset(Goal), pack_sub),
     Variant(_OF_SCALARS, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add_scalar),
     Variant(_OF_SCALARS, "kibi_sub_s8", "armv7em", frozenset(Goal), pack_sub_scalar),
+    Variant(_KERNEL, "kibi_add_s8", "host", frozenset({Goal.SPEED, Goal.BALANCED}), pack_add),
+    Variant(_KERNEL, "kibi_sub_s8", "host", frozenset({Goal.SPEED, Goal.BALANCED}), pack_sub),
 )

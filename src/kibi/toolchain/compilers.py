@@ -75,12 +75,17 @@ def host_compiler() -> str:
     Raises:
         ToolchainError: there is neither.
     """
-    if _zig_path() is None and _system_command() is None:
+    if not has_host_compiler():
         raise ToolchainError(
             "code for this machine needs a compiler, and no compiler was found. Install zig by `pip install ziglang`, or the "
             "system's, for example by `apt install gcc libc6-dev`."
         )
     return "gcc" if _zig_path() is None else "zig"
+
+
+def has_host_compiler() -> bool:
+    """True if there is a compiler for this machine: zig, or the system's."""
+    return _zig_path() is not None or _system_command() is not None
 
 
 def zig_command() -> str:

@@ -4,11 +4,13 @@
 
 #include "kibi.h"
 
-/* A window has kernel_rows * kernel_width * input_channels elements, at most 4096. Behind the last channel and the last
- * element, packed arrays go on with zeros: up to a multiple of 16 and of 2. */
+/* A run is what follows in a row of a window without a gap: the row where dilation is 1, else one column. After the last channel,
+ * and after the last element of a run, packed arrays continue with zeros: up to a multiple of 16 and of 4.
+ * kernel_rows * ((kernel_width - 1) * dilation + 1) * input_channels is at most 32768. */
 typedef struct {
-    const int8_t *filter;      /* [channels / 16][elements / 2][16][2] */
-    const int32_t *bias;       /* [channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int8_t *filter;      /* [channels / 16][runs][elements of a run / 4][16][4] */
+    /* [channels], which includes -(input_zero_point + 128) * the sum of the channel's filter */
+    const int32_t *bias;
     const int32_t *multiplier; /* [channels], 0 ... 2**31 - 1 */
     const int32_t *left;       /* [channels], 0 ... 30: the sum is shifted to the left */
     /* [channels], 0 ... 31: the product with the multiplier is shifted to the right, and rounded */
@@ -29,9 +31,9 @@ typedef struct {
 } kibi_conv2d_s8_lanes_params;
 
 /* output: [output_width][output_channels]; may overlap an input row where no pixel is written over elements that are still
- * read: pixels are written in order, four at a time and then the rest, and the windows of those are read before.
+ * read: pixels are written in order, some at a time, and the windows of those are read before.
  * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
- * scratch: none; windows are copied to the stack, 32 kB. */
+ * scratch: none; columns are copied to the stack, 32 kB. */
 void kibi_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_lanes_params *params,
                           void *scratch);
 

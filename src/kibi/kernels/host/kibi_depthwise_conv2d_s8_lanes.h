@@ -4,10 +4,13 @@
 
 #include "kibi.h"
 
-/* Arrays go on with zeros after the last channel: up to a multiple of 16. */
+/* Arrays continue with zeros after the last channel, up to a multiple of 16, and after the last row, up to a multiple of 4. Where
+ * stride is 1 and the channels divide 16, they continue with the same channels: sixteen lanes are those of several pixels.
+ * ((kernel_width - 1) * dilation + 1) * 16 * kernel_rows, rounded up to a multiple of 4, is at most 32768. */
 typedef struct {
-    const int8_t *filter;      /* [channels / 16][kernel_rows][kernel_width][16] */
-    const int32_t *bias;       /* [channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int8_t *filter;      /* [channels / 16][kernel_rows / 4][kernel_width][16][4] */
+    /* [channels], which includes -(input_zero_point + 128) * the sum of the channel's filter */
+    const int32_t *bias;
     const int32_t *multiplier; /* [channels], 0 ... 2**31 - 1 */
     const int32_t *left;       /* [channels], 0 ... 30: the sum is shifted to the left */
     /* [channels], 0 ... 31: the product with the multiplier is shifted to the right, and rounded */
@@ -27,9 +30,9 @@ typedef struct {
 } kibi_depthwise_conv2d_s8_lanes_params;
 
 /* output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
- * elements are written in order, and the channels of a window are read right before they are written, sixteen at a time.
+ * elements are written in order, and the windows of those that are written next are read before.
  * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.
- * scratch: none. */
+ * scratch: none; columns are copied to the stack, 32 kB. */
 void kibi_depthwise_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows,
                                     const kibi_depthwise_conv2d_s8_lanes_params *params, void *scratch);
 

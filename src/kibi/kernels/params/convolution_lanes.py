@@ -7,8 +7,10 @@ from kibi.kernels.params.description import Params, array, number
 class Conv2DLanesParams(Params, kernels=("kibi_conv2d_s8_lanes",)):
     """CONV_2D of s8, or FULLY_CONNECTED as one, sixteen channels at once in vectors of this machine."""
 
-    filter: Array = array(DType.S8, "[channels / 16][elements / 2][16][2]")
-    bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
+    filter: Array = array(DType.S8, "[channels / 16][runs][elements of a run / 4][16][4]")
+    bias: Array = array(
+        DType.S32, "[channels], which includes -(input_zero_point + 128) * the sum of the channel's filter"
+    )
     multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
     left: Array = array(DType.S32, "[channels], 0 … 30: the sum is shifted to the left")
     right: Array = array(
@@ -30,8 +32,10 @@ class Conv2DLanesParams(Params, kernels=("kibi_conv2d_s8_lanes",)):
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, kernel_rows))))
         require: 1 <= min(kernel_width, min(stride, dilation))
-        require: kernel_rows * kernel_width * input_channels <= 4096
-        array filter: ceil(output_channels, 16) * 16 * ceil(kernel_rows * kernel_width * input_channels, 2) * 2
+        require: kernel_rows * ((kernel_width - 1) * dilation + 1) * input_channels <= 32768
+        array filter: ceil(output_channels, 16) * 16 * kernel_rows * ( \
+            1 // dilation * ceil(kernel_width * input_channels, 4) * 4 \
+            + min(1, dilation - 1) * kernel_width * ceil(input_channels, 4) * 4)
         array bias: ceil(output_channels, 16) * 16
         array multiplier: ceil(output_channels, 16) * 16 in 0 … 2**31 - 1
         array left: ceil(output_channels, 16) * 16 in 0 … 30
@@ -46,8 +50,10 @@ class Conv2DLanesParams(Params, kernels=("kibi_conv2d_s8_lanes",)):
 class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
     """DEPTHWISE_CONV_2D of s8 with multiplier 1, sixteen channels at once in vectors of this machine."""
 
-    filter: Array = array(DType.S8, "[channels / 16][kernel_rows][kernel_width][16]")
-    bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
+    filter: Array = array(DType.S8, "[channels / 16][kernel_rows / 4][kernel_width][16][4]")
+    bias: Array = array(
+        DType.S32, "[channels], which includes -(input_zero_point + 128) * the sum of the channel's filter"
+    )
     multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
     left: Array = array(DType.S32, "[channels], 0 … 30: the sum is shifted to the left")
     right: Array = array(
@@ -68,7 +74,8 @@ class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
     contract = """
         require: 1 <= min(input_width, min(channels, min(output_width, kernel_rows)))
         require: 1 <= min(kernel_width, min(stride, dilation))
-        array filter: ceil(channels, 16) * 16 * kernel_rows * kernel_width
+        require: ceil(kernel_rows, 4) * 64 * ((kernel_width - 1) * dilation + 1) <= 32768
+        array filter: ceil(channels, 16) * 16 * kernel_width * ceil(kernel_rows, 4) * 4
         array bias: ceil(channels, 16) * 16
         array multiplier: ceil(channels, 16) * 16 in 0 … 2**31 - 1
         array left: ceil(channels, 16) * 16 in 0 … 30
@@ -76,5 +83,62 @@ class DepthwiseLanesParams(Params, kernels=("kibi_depthwise_conv2d_s8_lanes",)):
         require: 0 <= pad < 2**20
         require: (output_width - 1) * stride + (kernel_width - 1) * dilation < 2**30
         input: kernel_rows x input_width * channels
+        output: output_width * channels
+    """
+
+
+class Conv2DF32LanesParams(Params, kernels=("kibi_conv2d_f32_lanes",)):
+    """CONV_2D of f32, or FULLY_CONNECTED as one, sixteen channels at once in vectors of this machine."""
+
+    filter: Array = array(DType.F32, "[channels / 16][kernel_rows][kernel_width][input_channels][16], all finite")
+    bias: Array = array(DType.F32, "[channels]")
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    output_channels: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, kernel_rows))))
+        require: 1 <= min(kernel_width, min(stride, dilation))
+        require: kernel_rows * ((kernel_width - 1) * dilation + 1) * input_channels <= 16384
+        array filter: ceil(output_channels, 16) * 16 * kernel_rows * kernel_width * input_channels
+        array bias: ceil(output_channels, 16) * 16
+        require: 0 <= pad < 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation < 2**30
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * output_channels
+    """
+
+
+class DepthwiseF32LanesParams(Params, kernels=("kibi_depthwise_conv2d_f32_lanes",)):
+    """DEPTHWISE_CONV_2D of f32 with multiplier 1, sixteen channels at once in vectors of this machine."""
+
+    filter: Array = array(DType.F32, "[channels / 16][kernel_rows][kernel_width][16], all finite")
+    bias: Array = array(DType.F32, "[channels]")
+    input_width: int = number(DType.S32)
+    channels: int = number(DType.S32)
+    output_width: int = number(DType.S32)
+    kernel_rows: int = number(DType.S32)
+    kernel_width: int = number(DType.S32)
+    stride: int = number(DType.S32, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S32, "across")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+    contract = """
+        require: 1 <= min(input_width, min(channels, min(output_width, kernel_rows)))
+        require: 1 <= min(kernel_width, min(stride, dilation))
+        require: kernel_rows * ((kernel_width - 1) * dilation + 1) * channels <= 16384
+        array filter: ceil(channels, 16) * 16 * kernel_rows * kernel_width
+        array bias: ceil(channels, 16) * 16
+        require: 0 <= pad < 2**20
+        require: (output_width - 1) * stride + (kernel_width - 1) * dilation < 2**30
+        input: kernel_rows x input_width * channels or null
         output: output_width * channels
     """

@@ -11,6 +11,8 @@ from kibi.quant import requantize, requantize_wide, wrap_s32
 _KINDS = ("s8", "s16", "f32")
 _SUMS = {DType.S8: "<i4", DType.S16: "<i8", DType.F32: "<f4"}
 """What sums are kept in from step to step."""
+_LANES = 16
+"""Channels that are packed together for vectors."""
 
 
 @kernel(*(f"kibi_conv2d_{kind}" for kind in _KINDS))
@@ -31,6 +33,26 @@ def depthwise(call: Call) -> None:
     weights = call.array("filter", p.kernel_rows, p.kernel_width, outputs)
     fill = getattr(p, "input_zero_point", 0)
     finish(call, convolve(call, weights.transpose(2, 0, 1)[..., None], channels, fill))
+
+
+@kernel("kibi_conv2d_f32_lanes")
+def conv2d_lanes(call: Call) -> None:
+    """CONV_2D of f32, whose weights are packed for sixteen channels at once."""
+    p = call.numbers
+    packed = call.array(
+        "filter", -(-p.output_channels // _LANES), p.kernel_rows, p.kernel_width, p.input_channels, _LANES
+    )
+    weights = packed.transpose(0, 4, 1, 2, 3).reshape(-1, *packed.shape[1:4])[: p.output_channels]
+    finish(call, convolve(call, weights, 1, 0))
+
+
+@kernel("kibi_depthwise_conv2d_f32_lanes")
+def depthwise_lanes(call: Call) -> None:
+    """DEPTHWISE_CONV_2D of f32, packed in the same way."""
+    p = call.numbers
+    packed = call.array("filter", -(-p.channels // _LANES), p.kernel_rows, p.kernel_width, _LANES)
+    weights = packed.transpose(0, 3, 1, 2).reshape(-1, p.kernel_rows, p.kernel_width, 1)[: p.channels]
+    finish(call, convolve(call, weights, p.channels, 0))
 
 
 @kernel(*(f"kibi_fully_connected_{kind}" for kind in _KINDS))

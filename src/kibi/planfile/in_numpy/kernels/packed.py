@@ -58,26 +58,30 @@ def _first(scaling: Scaling, channels: int) -> Scaling:
 
 
 def _of_lanes(call: Call) -> Unpacked:
-    """Sixteen channels side by side, in pairs of elements."""
+    """Sixteen channels side by side, four elements of each; runs of elements are those of a row, or of a column."""
     p = call.numbers
-    size = p.kernel_rows * p.kernel_width * p.input_channels
-    blocks, pairs = -(-p.output_channels // _LANES), -(-size // 2)
-    found = call.array("filter", blocks, pairs, _LANES, 2).transpose(0, 2, 1, 3).reshape(blocks * _LANES, 2 * pairs)
-    weights = found[: p.output_channels, :size].reshape(-1, p.kernel_rows, p.kernel_width, p.input_channels)
-    return weights, _scaling_of_lanes(call, p.output_channels)
+    runs, size = (1, p.kernel_width * p.input_channels) if p.dilation == 1 else (p.kernel_width, p.input_channels)
+    blocks, rows, quads = -(-p.output_channels // _LANES), p.kernel_rows * runs, -(-size // 4)
+    found = call.array("filter", blocks, rows, quads, _LANES, 4).transpose(0, 3, 1, 2, 4)
+    weights = found.reshape(blocks * _LANES, rows, 4 * quads)[: p.output_channels, :, :size]
+    weights = weights.reshape(-1, p.kernel_rows, p.kernel_width, p.input_channels)
+    return weights, _scaling_of_lanes(call, weights)
 
 
 def _of_depthwise_lanes(call: Call) -> Unpacked:
     p = call.numbers
-    found = call.array("filter", -(-p.channels // _LANES), p.kernel_rows, p.kernel_width, _LANES)
-    weights = found.transpose(0, 3, 1, 2).reshape(-1, p.kernel_rows, p.kernel_width, 1)
-    return weights[: p.channels], _scaling_of_lanes(call, p.channels)
+    quads = -(-p.kernel_rows // 4)
+    found = call.array("filter", -(-p.channels // _LANES), quads, p.kernel_width, _LANES, 4).transpose(0, 3, 1, 4, 2)
+    weights = found.reshape(-1, 4 * quads, p.kernel_width, 1)[: p.channels, : p.kernel_rows]
+    return weights, _scaling_of_lanes(call, weights)
 
 
-def _scaling_of_lanes(call: Call, channels: int) -> Scaling:
-    """Shifts to the left and to the right, of which one is 0."""
+def _scaling_of_lanes(call: Call, weights: Numbers) -> Scaling:
+    """Shifts to the left and to the right, of which one is 0; biases for inputs to which 128 was added."""
+    channels = len(weights)
     bias, multiplier, left, right = (call.array(name, channels) for name in ("bias", "multiplier", "left", "right"))
-    return Scaling(bias, multiplier, left.astype(np.int64) - right)
+    true_bias = bias + 128 * weights.reshape(channels, -1).sum(axis=1, dtype=np.int64)
+    return Scaling(wrap_s32(true_bias), multiplier, left.astype(np.int64) - right)
 
 
 def _of_single(call: Call) -> Unpacked:

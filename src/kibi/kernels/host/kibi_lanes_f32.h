@@ -1,0 +1,62 @@
+/* Sums of products of floats, a channel in each lane: each product and each sum is rounded by itself, in every lane. */
+#ifndef KIBI_LANES_F32_H
+#define KIBI_LANES_F32_H
+
+#include "kibi_float.h"
+#include "kibi_lanes.h"
+
+/* kibi_floats: KIBI_LANES of them. */
+#if defined(__GNUC__) && KIBI_LANES > 1
+typedef float kibi_floats __attribute__((vector_size(4 * KIBI_LANES)));
+#define KIBI_FLOAT_VECTORS KIBI_VECTORS
+#else
+typedef float kibi_floats;
+#define KIBI_FLOAT_VECTORS KIBI_BLOCK
+#endif
+#define KIBI_FLOAT_LANES (KIBI_BLOCK / KIBI_FLOAT_VECTORS)
+
+/* Elements of columns that kernels copy. */
+#define KIBI_COPIED_FLOATS 16384
+
+/* Copies some columns of a row from `start` on. Those outside the input, or all where there is no row, are zeros, which change no
+ * sum: weights are finite, and sums begin with 0, so that none of them is ever -0. */
+static inline void kibi_copy_columns_f32(float *to, const float *row, int32_t start, int32_t columns, int32_t width,
+                                         int32_t depth)
+{
+    const int32_t before = row == NULL || -start > columns ? columns : start < 0 ? -start : 0;
+    const int32_t left = width - (start + before);
+    const int32_t inside = left <= 0 ? 0 : left < columns - before ? left : columns - before;
+    memset(to, 0, (size_t)(before * depth) * sizeof *to);
+    to += before * depth;
+    if (inside > 0) {
+        memcpy(to, row + (start + before) * depth, (size_t)(inside * depth) * sizeof *to);
+    }
+    to += inside * depth;
+    memset(to, 0, (size_t)((columns - before - inside) * depth) * sizeof *to);
+}
+
+/* [KIBI_FLOAT_LANES], any alignment. */
+static inline kibi_floats kibi_load_floats(const float *from)
+{
+    kibi_floats found;
+    memcpy(&found, from, sizeof found);
+    return found;
+}
+
+/* The outputs of a block of channels: sums plus biases, clamped; `count` of them where they are fewer. */
+static KIBI_INLINE void kibi_finish_floats(float *output, const kibi_floats *sums, const float *bias, float low, float high,
+                                           int32_t count)
+{
+    float each[KIBI_BLOCK];
+    memcpy(each, sums, sizeof each);
+    for (int32_t i = 0; i < KIBI_BLOCK; ++i) {
+        each[i] = kibi_clamp_f32(each[i] + bias[i], low, high);
+    }
+    if (count >= KIBI_BLOCK) {
+        memcpy(output, each, sizeof each);
+    } else {
+        memcpy(output, each, (size_t)count * sizeof each[0]);
+    }
+}
+
+#endif
