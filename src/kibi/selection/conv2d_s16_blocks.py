@@ -138,8 +138,9 @@ def _scratch(call: KernelCall, goal: Goal) -> int:
     return several or (pixel_bytes if pixel_bytes <= _MOST_BYTES else 0)
 
 
-_GOALS = frozenset({Goal.SPEED, Goal.BALANCED})
 CONV2D_S16_BLOCKS = (
-    Variant(_KERNEL, "kibi_conv2d_s16", "armv7em", _GOALS, pack_convolution, scratch_bytes=_scratch),
-    Variant(_KERNEL, "kibi_fully_connected_s16", "armv7em", _GOALS, pack_fully_connected, scratch_bytes=_scratch),
+    Variant(_KERNEL, "kibi_conv2d_s16", "armv7em", frozenset(Goal), pack_convolution, scratch_bytes=_scratch),
+    Variant(
+        _KERNEL, "kibi_fully_connected_s16", "armv7em", frozenset(Goal), pack_fully_connected, scratch_bytes=_scratch
+    ),
 )
