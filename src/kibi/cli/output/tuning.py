@@ -37,7 +37,9 @@ def tuned(
     found = kibi.tune(graph, plan, goal=plan.goal.value, compiler=compiler, level=level)
     if is_given:
         return found, with_kernels(graph, plan, kibi.target(plan.target), found.goal, found.kernels)
-    return found, kibi.plan(graph, plan.target, **options, tuning=found)
+    if plan.stripes:  # a search for others would be for other operators
+        options = PlanOptions(**{**options, "recompute": 1.0})
+    return found, kibi.plan(graph, plan.target, **options, tuning=found, stripes=plan.stripes)
 
 
 def tuning_record(tunings: "Sequence[Tuning]") -> list[list[dict[str, object]]]:
