@@ -19,7 +19,7 @@ from kibi.targets import target as target_named
 if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.engines.tuning import Tuning
-    from kibi.planner.plan import Plan, Run
+    from kibi.planner.plan import Plan, Run, Stripes
     from kibi.planner.regions.file import Region
     from kibi.planner.together import JointPlan
     from kibi.tflm.embedding import Embedding
@@ -118,6 +118,8 @@ def plan(
     regions: "str | os.PathLike[str] | Sequence[Region] | None" = None,
     place_weights: bool = False,
     bandwidth: int | None = None,
+    recompute: float = 1.0,
+    stripes: "Sequence[Stripes]" = (),
     use_embedded_plan: bool = False,
     effort: int = 1,
     time_limit: float | None = None,
@@ -145,6 +147,11 @@ def plan(
             weights are in slow memory, from which your C function NAME reads them into windows in the arena.
             `read:NAME,ahead`: NAME_start begins to read a window while kernels run on others, and NAME_wait ends it.
         bandwidth: with `read:NAME`, the bytes that are read in a second.
+        recompute: the most multiply-accumulates that the plan may compute, as a multiple of the model's. Above 1, some stages are
+            computed in stripes, columns of their images, whose borders are computed twice, where that lowers the arena; with
+            `ram`, where no other plan fits. For plans by the row, in one arena.
+        stripes: the stages that are computed so, as another plan's `stripes` has them, in place of a search; `tuning` and `runs`
+            are then for the operators that such a plan has.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
@@ -175,7 +182,12 @@ def plan(
             model,
             processor_of(target),
             ram,
-            alone=runs is None and regions is None and weights == "flash" and (input, output) == ("stored", "stored"),
+            alone=runs is None
+            and regions is None
+            and weights == "flash"
+            and (input, output) == ("stored", "stored")
+            and recompute == 1
+            and not stripes,
         )
     from kibi.planner import granularity_named, handover_named  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
@@ -200,6 +212,8 @@ def plan(
         place_weights=place_weights,
         weights=weights_named(weights),
         bandwidth=bandwidth,
+        recompute=recompute,
+        stripes=stripes,
         effort=effort,
         seconds=time_limit,
         watch=watch,

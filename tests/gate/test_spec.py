@@ -77,6 +77,8 @@ def test_models_have_places_with_budgets_of_their_own() -> None:
         ('name = "second"', 'data = "os:system"', "data is 'os:system'. Give a .npz or .npy file, or a folder"),
         ('name = "second"', 'truth = "labels.txt"', "truth and most are about data"),
         ('name = "second"', "runs = 0", "runs is 0. Give a whole number from 1"),
+        ('name = "second"', "recompute = 0.9", "recompute is 0.9. Give a number from 1 to 100"),
+        ('name = "second"', "recompute = nan", "recompute is nan. Give a number from 1 to 100"),
         ('name = "second"', 'name = "\\u0000"', "name is"),
         ('name = "second"', "boards = []", "boards is []. Give a list of names"),
     ],

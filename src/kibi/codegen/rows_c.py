@@ -152,10 +152,11 @@ class _Read:
         return total(code(""), self.access.start, product(step, self.access.stride) if step else code(""))
 
     def pointer(self, index: CCode) -> CCode:
-        """The pointer to a row, or to a part of one."""
+        """The pointer to a row, or to a part of one, at the first element that the kernel gets."""
         access, tensor = self.access, self.tensor
         if access.parts == 1:
-            return row_pointer(self.b, tensor, index)
+            first, _ = access.taken(tensor.type.row_elements)
+            return total(row_pointer(self.b, tensor, index), first, code(""))
         size, row = tensor.type.row_elements // access.parts, _atom(index)
         if tensor.type.rows == 1:
             pointer, offset = row_pointer(self.b, tensor, code("0")), product(row, size)

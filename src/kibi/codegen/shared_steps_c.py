@@ -98,6 +98,7 @@ def _kind(b: EmitContext, number: int) -> StepKind | None:
         return None
     (access,), (tensor,) = accesses, view.row_tensors
     is_usual = access.parts == 1 and access.dilation == 1 and not access.is_joined and view.steps == access.output_rows
+    is_usual &= access.elements is None
     if not is_usual or not tensor.is_planned or len(view.made_rows(0)) > 1:
         return None
     if access.fill is None and not access.stays_inside:

@@ -263,11 +263,12 @@ class BoundOperator:
 
 def _pieces(kind: TensorType, access: RowAccess, step: int, rows: Mapping[int, Array]) -> Iterator[Array | None]:
     """The rows, or parts of rows, that an access names, from whole rows by their number."""
-    size = kind.row_elements // access.parts
+    whole, (first, size) = kind.row_elements // access.parts, access.taken(kind.row_elements)
     fill = None if access.fill is None else np.full(size, access.fill, kind.dtype.numpy)
     for position in access.positions(step):
         if position is None:
             yield fill
         else:
             y, part = divmod(position, access.parts)
-            yield rows[y][part * size : (part + 1) * size]
+            begin = part * whole + first
+            yield rows[y][begin : begin + size]

@@ -168,8 +168,9 @@ class _Model:
         """
         options, wanted = self._model.options, dict(place.limits)
         plan = kibi.plan(
-            self._graph, place.target, goal=options.goal, granularity=options.granularity, weights=options.weights
-        )
+            self._graph, place.target, goal=options.goal, granularity=options.granularity, weights=options.weights,
+            recompute=options.recompute or 1.0,
+        )  # fmt: skip
         with temporary_folder() as folder:
             library = kibi.compile(self._graph, plan, folder / "c", target=place.target, package=None)
             has_oracle = self._oracle and "equal_bits" not in wanted

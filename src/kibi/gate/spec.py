@@ -24,6 +24,7 @@ _MOST_PLACES = 100
 _MOST_NAME = 200
 _MOST_RUNS = 1000
 _MOST_INPUTS = 1 << 31
+_MOST_FACTOR = 100
 _KEYS = ("growth", "baseline", "model")
 _TEXTS = ("path", "name", "data", "truth", "signature")
 _LISTS = ("boards", "targets")
@@ -32,7 +33,7 @@ _CHOICES = {
     "goal": ("balanced", "speed", "flash"), "granularity": ("row", "tensor"), "weights": ("flash", "rice"),
     "level": ("0", "1", "2", "3", "s"), "compiler": COMPILERS,
 }  # fmt: skip
-MODEL_KEYS = (*_TEXTS, *_LISTS, *_CHOICES, *_NUMBERS, "growth", "budget")
+MODEL_KEYS = (*_TEXTS, *_LISTS, *_CHOICES, *_NUMBERS, "recompute", "growth", "budget")
 _HEAD = re.compile(r"^[ \t]*\[\[[ \t]*model[ \t]*\]\]", re.MULTILINE)
 DEFAULT_TARGET = "cortex-m4"
 DEFAULT_BASELINE = "kibi-baseline.json"
@@ -65,10 +66,11 @@ class Options:
     level: str = "s"
     compiler: str = "zig"
     signature: str | None = None
+    recompute: float | None = None
 
     @property
     def text(self) -> str:
-        """All of them, for the record."""
+        """All that are given, for the record."""
         return ", ".join(f"{name} {value}" for name, value in asdict(self).items() if value is not None)
 
 
@@ -217,6 +219,9 @@ def _value_problem(key: str, value: object) -> str:
     if key in _NUMBERS:
         is_number = _is_whole(value) and 1 <= value <= _NUMBERS[key]  # type: ignore[operator]  # a whole number
         return "" if is_number else f" Give a whole number from 1 to {_NUMBERS[key]:,}"
+    if key == "recompute":
+        is_factor = isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= _MOST_FACTOR
+        return "" if is_factor else f" Give a number from 1 to {_MOST_FACTOR}, as in 1.1 for a tenth more work"
     if key == "growth":
         return "" if growth_of(value) is not None else ' Give a percentage as text, such as "1%"'
     return "" if isinstance(value, dict) else "budget is no table. Write a line [model.budget], and its keys after it"
@@ -233,7 +238,7 @@ def _model(entry: Mapping[str, Any], folder: Path, line: int, growth: Fraction, 
         problems.append(
             f"a budget of {' and '.join(sorted(wanted))} needs data. Give data, a .npz or .npy file or a folder"
         )
-    chosen = {key: entry[key] for key in (*_CHOICES, "signature") if key in entry}
+    chosen = {key: entry[key] for key in (*_CHOICES, "signature", "recompute") if key in entry}
     return ModelSpec(
         name=entry.get("name", PurePath(entry["path"]).stem),
         path=folder / entry["path"],

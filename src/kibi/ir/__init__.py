@@ -13,7 +13,7 @@ from kibi.ir.operator import (
     Rows,
     StatefulOperator,
 )
-from kibi.ir.rows import RowAccess
+from kibi.ir.rows import ColumnReach, RowAccess
 from kibi.ir.state_updates import can_overwrite, in_order, overwrites
 from kibi.ir.tensor import Quantization, Tensor, TensorType
 from kibi.ir.verify import verify
@@ -21,6 +21,7 @@ from kibi.renames import warn_of_rename
 
 __all__ = [
     "Accumulation",
+    "ColumnReach",
     "Graph",
     "JoinedSteps",
     "KernelCall",

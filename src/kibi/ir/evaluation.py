@@ -138,6 +138,7 @@ class _Reader:
     Attributes:
         tensor: its index.
         shape: its elements as `[rows or parts of rows, elements]`.
+        columns: which of these elements a step gets.
         access: the rows (or parts) that a step reads.
         first: those of step 0: often there is no other.
         outside: replaces those outside the tensor.
@@ -145,6 +146,7 @@ class _Reader:
 
     tensor: int
     shape: tuple[int, int]
+    columns: slice
     access: RowAccess
     first: tuple[int | None, ...]
     outside: Array | None
@@ -152,11 +154,12 @@ class _Reader:
     @staticmethod
     def of(tensor: Tensor, access: RowAccess) -> "_Reader":
         kind, parts = tensor.type, tensor.type.rows * access.parts
-        size = kind.elements // parts
+        first, size = access.taken(kind.row_elements)
         outside = None if access.fill is None else np.full(size, access.fill, kind.dtype.numpy)
-        return _Reader(tensor.index, (parts, size), access, access.positions(0), outside)
+        columns = slice(first, first + size)
+        return _Reader(tensor.index, (parts, kind.elements // parts), columns, access, access.positions(0), outside)
 
     def rows(self, table: Array, step: int) -> list[Array | None]:
         """Returns the rows (or parts) that a step reads, from the elements in `shape`."""
         positions = self.access.positions(step) if step else self.first
-        return [self.outside if position is None else table[position] for position in positions]
+        return [self.outside if position is None else table[position, self.columns] for position in positions]

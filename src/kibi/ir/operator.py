@@ -10,7 +10,7 @@ import numpy as np
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
-from kibi.ir.rows import RowAccess
+from kibi.ir.rows import ColumnReach, RowAccess
 from kibi.kernels.params import PARAMS, Params
 
 if TYPE_CHECKING:
@@ -324,6 +324,25 @@ class Operator(ABC):
         """
         del view
         return {}
+
+    def columns(self, view: "NodeView") -> ColumnReach | None:
+        """Returns which columns of its images a column of the output's image reads, where nothing else of them is read.
+
+        None: the node cannot compute some columns alone.
+        """
+        del view
+        return None
+
+    def on_columns(self, view: "NodeView", front: int, back: int) -> "Operator":
+        """Returns the operator that computes neighbouring columns of the output, from images with the columns that they need.
+
+        Args:
+            view: a node that has `columns`.
+            front: columns by which windows reach beyond the images, before them; negative: columns that are left out.
+            back: the same after them.
+        """
+        del view, front, back
+        return self
 
     def macs(self, view: "NodeView") -> int:
         """Returns the multiply-accumulates of one inference; 0 for operators that do not multiply and add."""

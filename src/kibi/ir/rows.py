@@ -12,6 +12,36 @@ _FEW = 2048
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnReach:
+    """Output column `x` reads the `count` input columns `stride * x + dilation * k - pad`, `0 <= k < count`, that exist.
+
+    Attributes:
+        count: columns that one output column reads.
+        stride, dilation: as those of `RowAccess`, across.
+        pad: columns of padding before the first one.
+    """
+
+    count: int = 1
+    stride: int = 1
+    dilation: int = 1
+    pad: int = 0
+
+    def needed(self, first: int, end: int, width: int) -> tuple[int, int]:
+        """Returns from which to before which column of an input of that width the output columns `[first, end)` read."""
+        last = (end - 1) * self.stride - self.pad + (self.count - 1) * self.dilation
+        return max(0, first * self.stride - self.pad), min(width, last + 1)
+
+    def outside(self, first: int, end: int, given: tuple[int, int]) -> tuple[int, int]:
+        """Returns how far windows of output columns `[first, end)` reach beyond the input columns `given`, before and after them.
+
+        Negative: so many of these columns are not read.
+        """
+        front = given[0] - first * self.stride + self.pad
+        span = (end - first - 1) * self.stride + (self.count - 1) * self.dilation + 1
+        return front, span - front - (given[1] - given[0])
+
+
+@dataclass(frozen=True, slots=True)
 class RowAccess:
     """Output row `y` reads the `count` input rows `start + stride * y + dilation * k`, `0 <= k < count`.
 
@@ -30,6 +60,8 @@ class RowAccess:
         fill: value of the constant row (or part) that replaces one outside the input; None: the kernel gets a null pointer.
         is_shared: true if all batches of the output read the one batch of the input.
         is_joined: true if the rows that an output row reads are stored one after another: the kernel gets a pointer to the first.
+        elements: which elements of a row (or part) the kernel gets, from the first to before the end; None: all. A constant row
+            that replaces one outside the input begins with the first of them.
     """
 
     rows: int
@@ -42,6 +74,16 @@ class RowAccess:
     fill: int | None = None
     is_shared: bool = False
     is_joined: bool = False
+    elements: tuple[int, int] | None = None
+
+    def taken(self, row_elements: int) -> tuple[int, int]:
+        """Returns of each row (or part) the first element that the kernel gets, and how many from there on.
+
+        Args:
+            row_elements: elements of a whole row of the input.
+        """
+        first, end = self.elements or (0, row_elements // self.parts)
+        return first, end - first
 
     @property
     def pointers(self) -> int:

@@ -66,7 +66,8 @@ class ExplicitPadding:
     """The columns and rows by which windows reach beyond each border. Passes make it, of a PAD; no scheme of model files says it.
 
     Attributes:
-        height, width: of each axis, elements before the input and after it; 0 or more.
+        height, width: of each axis, elements before the input and after it. Of the width they may be negative, in images higher
+            than one row: so many columns at this border are left out of the windows.
     """
 
     height: tuple[int, int]

@@ -40,12 +40,13 @@ def _by_row(array: Array, kind: TensorType) -> Array:
 
 def _pieces(rows: Array, kind: TensorType, access: RowAccess, step: int) -> Iterator[Array | None]:
     """Yields the rows, or parts of rows, that a step reads; outside the input, the constant fill row or None."""
-    parts = rows.reshape(kind.rows * access.parts, -1)
+    first, size = access.taken(kind.row_elements)
+    parts = rows.reshape(kind.rows * access.parts, -1)[:, first : first + size]
     for position in access.positions(step):
         if position is not None:
             yield parts[position]
         else:
-            yield None if access.fill is None else np.full(parts.shape[1], access.fill, rows.dtype)
+            yield None if access.fill is None else np.full(size, access.fill, rows.dtype)
 
 
 def _function(view: NodeView) -> Callable[[Rows, int], Array]:

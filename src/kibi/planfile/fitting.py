@@ -7,7 +7,7 @@ from kibi.planfile.core_library import Core
 from kibi.planfile.kernel_ids import CORE_PARTS, EXTERNALS, HALVES, SPACED, STATES, STREAMS, WIDE
 from kibi.planfile.reader import PlanFile
 from kibi.planner import PlannedModel
-from kibi.planner.handover import with_handover
+from kibi.planner.handover import as_planned
 from kibi.planner.plan import Plan
 from kibi.planner.planning import with_kernels
 from kibi.selection import select
@@ -31,7 +31,7 @@ def fitted(graph: Graph, plan: Plan, core: Core, target: Target) -> Plan:
         raise TargetError(
             f"the core is for {core.target}, the model is compiled for {target.name}. Give the same target."
         )
-    handed = with_handover(graph, plan.input, plan.output, plan.external_buffers)
+    handed = as_planned(graph, plan)
     general = select(handed, target, plan.goal, ()).calls
     chosen, missing = list[str](), dict[str, list[str]]()
     planned = plan.kernels or tuple(call.kernel for call in general)

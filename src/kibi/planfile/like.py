@@ -8,7 +8,8 @@ from kibi.ir import Graph
 from kibi.passes import Simplified, simplify
 from kibi.planfile.layout import Layout, digest_of
 from kibi.planfile.writer import WrittenFile, written_file
-from kibi.planner import Granularity, PlannedModel, plan, validate, with_handover, with_kernels
+from kibi.planner import Granularity, PlannedModel, plan, validate, with_kernels
+from kibi.planner.handover import as_planned
 from kibi.planner.plan import Plan
 from kibi.selection import select
 from kibi.selection.choice import candidates
@@ -134,7 +135,10 @@ def _woken(model: Graph, simplified: Simplified) -> Iterator[Departure]:
 def _with_its_kernels(graph: Graph, old: Plan) -> tuple[Plan, list[Departure]]:
     """The old plan, where its kernels can run the new weights; with general kernels in their places; or a new plan."""
     target, departures, chosen = target_of(old.target), list[Departure](), list[str]()
-    handed = with_handover(graph, old.input, old.output, old.external_buffers)
+    try:
+        handed = as_planned(graph, old)
+    except PlanError as error:
+        return _anew(graph, old), [Departure("the graph", f"the old plan does not suit it: {error}")]
     if len(handed.nodes) != len(old.kernels):
         what = f"it has {len(handed.nodes)} operators after the lossless passes; the old model has {len(old.kernels)}"
         return _anew(graph, old), [Departure("the graph", what)]

@@ -148,13 +148,14 @@ class Pointers:
     def _read(self, tensor: Tensor, access: RowAccess, step: int, filler: int | None) -> Iterator[Place]:
         outside = NULL if filler is None else (int(Memory.FILE), filler)
         part_bytes = tensor.type.row_bytes // access.parts
+        first_bytes = access.taken(tensor.type.row_elements)[0] * tensor.type.dtype.size_bytes
         for position in access.positions(step)[: access.pointers]:
             if position is None:
                 yield outside
             else:
                 row, part = divmod(position, access.parts)
                 memory, place = self._row(tensor, row)
-                yield memory, place + part * part_bytes
+                yield memory, place + part * part_bytes + first_bytes
 
     def _row(self, tensor: Tensor, row: int) -> Place:
         if tensor.index not in self._rows:
@@ -324,7 +325,8 @@ def _whole(tensor: Tensor) -> Group:
 
 def _read_group(tensor: Tensor, access: RowAccess, steps: int) -> Group:
     """The pointers of a step to an input. Of pointers that are all null, any number of bytes may be used."""
-    part_bytes, flags = tensor.type.row_bytes // access.parts, Bytes(0)
+    part_bytes = access.taken(tensor.type.row_elements)[1] * tensor.type.dtype.size_bytes
+    flags = Bytes(0)
     if access.is_joined:
         return Group(part_bytes * access.count, 1, tensor.type.dtype.size_bytes, flags)
     if access.fill is None and not access.stays_inside:

@@ -19,7 +19,7 @@ _MOST_AXES = 6
 def most_parts(view: NodeView) -> int:
     """Returns into how many parts a node can be divided; 1: it cannot be."""
     can = bool(view.op.channel_axes(view)) and len(view.outputs) == 1 and not view.output.is_state
-    return min(MOST_PARTS, view.output.type.shape[-1]) if can and _is_joined_exactly(view.output) else 1
+    return min(MOST_PARTS, view.output.type.shape[-1]) if can and is_joined_exactly(view.output) else 1
 
 
 def divided(graph: Graph, parts: Sequence[int]) -> Graph:
@@ -86,7 +86,7 @@ def _cut(tensor: Tensor, axis: int, channels: slice, index: int) -> Tensor:
     return Tensor(index, f"{tensor.name}_{channels.start}", kind, data, is_int4=tensor.is_int4)
 
 
-def _is_joined_exactly(output: Tensor) -> bool:
+def is_joined_exactly(output: Tensor) -> bool:
     """True if CONCATENATION takes tensors of this kind, and changes no bit of them."""
     shape, quantization = output.type.shape, output.type.quantization
     is_plain = quantization is None or not quantization.is_per_channel

@@ -27,7 +27,10 @@ class _Cycles:
         if view.op.fetches or view.op.waits:
             return 0.0
         read = zip(view.own.row_tensors, view.own.accesses, strict=True)
-        step_bytes = sum(access.count * tensor.type.row_bytes // access.parts for tensor, access in read)
+        step_bytes = sum(
+            access.count * access.taken(tensor.type.row_elements)[1] * tensor.type.dtype.size_bytes
+            for tensor, access in read
+        )
         return self.mac * view.op.macs(view) + (self.byte * step_bytes + self.step) * view.steps
 
 

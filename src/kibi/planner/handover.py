@@ -5,7 +5,8 @@ from collections.abc import Collection
 from kibi.ir import Graph
 from kibi.passes.external_buffers import with_external_buffers
 from kibi.passes.stream_inputs import stream_inputs
-from kibi.planner.plan import Handover
+from kibi.planner.plan import Handover, Plan
+from kibi.planner.stripes import striped
 
 
 def with_handover(graph: Graph, inputs: Handover, outputs: Handover, external_buffers: Collection[int] = ()) -> Graph:
@@ -23,3 +24,16 @@ def with_handover(graph: Graph, inputs: Handover, outputs: Handover, external_bu
         graph = with_external_buffers(graph, graph.inputs)
     own = set(external_buffers) | (set(graph.outputs) if outputs is Handover.EXTERNAL else set())
     return with_external_buffers(graph, own)
+
+
+def as_planned(graph: Graph, plan: Plan) -> Graph:
+    """The graph of a plan's operators: inputs and outputs handed over, stages in stripes; windows for weights are not in it yet.
+
+    Args:
+        graph: the model.
+        plan: its plan.
+
+    Raises:
+        PlanError: the plan has stripes of what cannot be computed so.
+    """
+    return striped(with_handover(graph, plan.input, plan.output, plan.external_buffers), plan.stripes)

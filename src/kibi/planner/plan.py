@@ -150,6 +150,20 @@ class SlowWeights:
         return (f"{self.function}_start", f"{self.function}_wait") if self.ahead else (self.function,)
 
 
+@dataclass(frozen=True, slots=True)
+class Stripes:
+    """A stage of the network that is computed stripe by stripe: some columns of its output from end to end, then the next ones.
+
+    Attributes:
+        begin, end: its nodes, half-open, as the model's inputs and outputs are handed over. The last one makes its output.
+        columns: the column of the output at which each stripe but the first begins, ascending.
+    """
+
+    begin: int
+    end: int
+    columns: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Plan:
     """The order of row steps and the place of every buffer.
@@ -166,6 +180,7 @@ class Plan:
             some are made in the place of others; 0 where the order was given.
         input, output: how model inputs are handed over, and outputs. Nodes are numbered as in the graph that
             `PlannedModel` has.
+        stripes: the stages that are computed stripe by stripe, ascending; columns at the borders of stripes are computed twice.
         external_buffers: further tensors that are stored in caller-owned buffers, ascending.
         goal: what its code is good at.
         kernels: the C name of the kernel that runs each node; empty: the general ones.
@@ -203,6 +218,7 @@ class Plan:
     least_bytes: int = 0
     effort: int = 1
     slow_weights: SlowWeights | None = None
+    stripes: tuple[Stripes, ...] = ()
     joined: tuple[int, ...] = ()
     limited: str = ""
     solve_seconds: float = field(default=0.0, compare=False)

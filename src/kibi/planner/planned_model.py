@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kibi.errors import InputError, PlanError, TargetError
 from kibi.ir import Graph
-from kibi.planner.handover import with_handover
+from kibi.planner.handover import as_planned
 from kibi.planner.joined_steps import with_joined
 from kibi.planner.plan import Plan
 from kibi.planner.slow_weights import lowered_for
@@ -49,7 +49,7 @@ def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel
             raise PlanError(
                 f"the plan leaves tensor {unknown[0]} to the caller, but there are {len(model.tensors)}. Make it again."
             )
-        handed = with_handover(model, plan.input, plan.output, plan.external_buffers)
+        handed = as_planned(model, plan)
         try:
             graph = lowered_for(handed, plan.slow_weights, target(plan.target), plan.goal, plan.kernels, plan.subgraphs)
             graph = with_joined(graph, plan.joined)

@@ -9,7 +9,7 @@ from time import perf_counter
 from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.planner.effort import Watch, best_of_efforts, check_effort
-from kibi.planner.handover import with_handover
+from kibi.planner.handover import as_planned, with_handover
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.joined_steps import separate_runs, with_steps_joined
 from kibi.planner.lifetimes import lifetimes
@@ -18,11 +18,13 @@ from kibi.planner.order.by_row import plan_by_row
 from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.placement.placing import place
-from kibi.planner.plan import Handover, Plan, Run
+from kibi.planner.plan import Handover, Plan, Run, Stripes
 from kibi.planner.read_ahead import Asked, Room, planned_ahead
+from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recompute
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
+from kibi.planner.stripes import striped
 from kibi.planner.subgraphs import planned_once
 from kibi.planner.weights_option import ReadWeights
 from kibi.planner.window_search import Windows, WindowSearch, fitting
@@ -92,6 +94,8 @@ def plan(
     place_weights: bool = False,
     weights: Weights | ReadWeights = Weights.FLASH,
     bandwidth: int | None = None,
+    recompute: float = 1.0,
+    stripes: Sequence[Stripes] = (),
     subgraphs: tuple[Plan, ...] | None = None,
     effort: int = 1,
     seconds: float | None = None,
@@ -120,6 +124,9 @@ def plan(
             memory.
         bandwidth: bytes that this function reads in a second. With `ram_bytes` the windows are those with the fewest bytes fetched
             that fit; without, the smallest for which further fetches take little time.
+        recompute: the most multiply-accumulates that the plan may compute, as a multiple of the model's: above 1, stages are
+            computed stripe by stripe where that lowers the arena, or, with `ram_bytes`, where nothing else fits.
+        stripes: the stages that are computed so, as of a plan; `runs` and `kernels` are for the nodes that they leave.
         subgraphs: the plans of the graphs inside of operators, where they are made already.
         effort: how many times the usual work may be done; the same effort gives the same plan on every machine.
         seconds: a time limit; larger efforts are tried while there is time. The plan depends on the machine then.
@@ -143,14 +150,25 @@ def plan(
     check_limits(graph)
     if subgraphs is None:
         subgraphs = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
-    handed = with_handover(graph, inputs, outputs, external_buffers)
+    handed = striped(with_handover(graph, inputs, outputs, external_buffers), stripes)
     read = weights if isinstance(weights, ReadWeights) else None
-    check_slow(read, bandwidth, is_alone=runs is None and regions is None and kernels is None)
+    is_whole = granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None)
+    is_alone = runs is None and regions is None and kernels is None
+    check_recompute(recompute, is_alone=is_alone and read is None and not stripes, is_whole=is_whole)
+    if recompute > 1:
+        made = partial(
+            plan, graph, target, scratch=scratch, granularity=granularity, inputs=inputs, outputs=outputs,
+            external_buffers=external_buffers, goal=goal, ram_bytes=ram_bytes, weights=weights, subgraphs=subgraphs, effort=effort,
+            seconds=None if seconds is None else seconds / MOST_PLANS, watch=watch,
+        )  # fmt: skip
+        lowered = partial(lowered_for, slow=None, target=target, goal=goal, kernels=None, subgraphs=subgraphs)
+        best = best_recomputed(handed, recompute, lambda stages: made(stripes=stages), lowered, ram_bytes)
+        return replace(best, solve_seconds=perf_counter() - started)
+    check_slow(read, bandwidth, is_alone=is_alone)
     # What is packed for a variant is no longer the constant that regions are asked to hold.
     chosen = () if place_weights else kernels
     if weights is Weights.RICE:
         chosen = coded_weights(select(handed, target, goal, chosen)).kernels
-    is_whole = granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None)
     order = None if runs is None else tuple(runs)
     ways: Iterable[Windows | None] = (None,)
     if read is not None and bandwidth is not None:
@@ -180,6 +198,7 @@ def plan(
         kernels=() if place_weights else named_kernels(wanted),
         subgraphs=subgraphs,
         slow_weights=slow,
+        stripes=tuple(stripes),
         solve_seconds=perf_counter() - started,
     )
 
@@ -220,12 +239,13 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
     """
     if made.slow_weights is not None:
         raise PlanError("kernels are not changed in a plan whose weights are in slow memory. Plan without --weights.")
-    handed = with_handover(graph, made.input, made.output, made.external_buffers)
+    handed = as_planned(graph, made)
     runs = separate_runs(handed, made)
     by_row = any(run.steps < handed.views[run.node].steps for run in runs)
     after = plan(
         graph, target, runs=runs, granularity=Granularity.ROW if by_row else Granularity.TENSOR, inputs=made.input,
-        outputs=made.output, external_buffers=made.external_buffers, goal=goal, kernels=kernels, subgraphs=made.subgraphs,
+        outputs=made.output, external_buffers=made.external_buffers, goal=goal, kernels=kernels, stripes=made.stripes,
+        subgraphs=made.subgraphs,
     )  # fmt: skip
     lowered = lowered_for(handed, None, target, goal, kernels, made.subgraphs)
     return with_steps_joined(lowered, after) if made.joined else after

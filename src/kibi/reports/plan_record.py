@@ -7,6 +7,7 @@ from kibi.ir import Graph
 from kibi.planner import Plan, PlannedModel, buffer_name, peak_steps
 from kibi.planner.plan import FORMAT
 from kibi.reports.fetches import fetches_record
+from kibi.reports.recomputation import recomputation_record
 
 
 def plan_record(planned: PlannedModel) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def plan_record(planned: PlannedModel) -> dict[str, Any]:
     other, are its `shared_bytes`. An operator's number is that in the model file; a
     negative one receives a row of a model input, -1 of the first. `gain_bytes` is the most that more effort might save; null where
     that is not known. `variable_bytes` are in no arena: see docs/state.md. With weights in slow memory,
-    `fetches` says what one inference fetches.
+    `fetches` says what one inference fetches; with stages in stripes, `recomputation` says what is computed twice.
     """
     graph, plan = planned.graph, planned.plan
     levels = plan.live_bytes()
@@ -36,6 +37,7 @@ def plan_record(planned: PlannedModel) -> dict[str, Any]:
         "tensors": [{"index": index, "name": graph.tensors[index].name} for index in placed],
         "peak": _peak(graph, plan),
         **fetches_record(planned),
+        **recomputation_record(planned),
     }
 
 

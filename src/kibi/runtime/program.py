@@ -67,8 +67,10 @@ class _Reader:
     def of(rows: _TensorRows, access: RowAccess) -> "_Reader":
         """The reader of a tensor's rows."""
         parts = access.parts
-        size = rows.kind.row_elements // parts
-        each = rows.each if parts == 1 else [part for row in rows.each for part in row.reshape(parts, size)]
+        whole, (first, size) = rows.kind.row_elements // parts, access.taken(rows.kind.row_elements)
+        each = rows.each if parts == 1 else [part for row in rows.each for part in row.reshape(parts, whole)]
+        if size < whole:
+            each = [row[first : first + size] for row in each]
         fill = None if access.fill is None else np.full(size, access.fill, rows.kind.dtype.numpy)
         return _Reader(each, access, fill)
 

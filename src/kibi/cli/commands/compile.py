@@ -26,6 +26,7 @@ from kibi.cli.options.common import (
     LikePath,
     PlanPath,
     RamLimit,
+    Recompute,
     SignatureName,
     SliceLimit,
     Slices,
@@ -103,6 +104,7 @@ def compile_models(
     goal: GoalName = "balanced",
     weights: WeightsName = "flash",
     bandwidth: Bandwidth = None,
+    recompute: Recompute = 1.0,
     tune: Tune = False,
     slices: Slices = False,
     slice_limit: SliceLimit = None,
@@ -121,7 +123,9 @@ def compile_models(
     from kibi.codegen import Extras  # noqa: PLC0415
 
     ends = ends_of(input_mode, quantized_outputs)
-    options = plan_options(granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth)
+    options = plan_options(
+        granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth, recompute
+    )
     picked = chosen_processor(target, board)
     target = picked.target.name
     processor = kibi.target(target) if slice_limit is None else emulated_target(target)

@@ -14,6 +14,7 @@ from kibi.cli.options.common import (
     GoalName,
     GranularityName,
     OutputFolder,
+    Recompute,
     WeightsName,
     WithoutPasses,
 )
@@ -47,6 +48,7 @@ def write_core(
         ),
     ] = None,
     granularity: GranularityName = "row",
+    recompute: Recompute = 1.0,
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     goal: GoalName = "balanced",
@@ -60,7 +62,7 @@ def write_core(
     import kibi  # noqa: PLC0415
 
     check_read(weights, is_for_c=False, verb="core")
-    options = plan_options(granularity, "stored", False, None, None, goal, weights)
+    options = plan_options(granularity, "stored", False, None, None, goal, weights, recompute=recompute)
     processor = chosen_processor(target, board).target
     graphs = [load_simplified(model, without_pass, decompress=decompress) for model in models or ()]
     with working("writing the core"):

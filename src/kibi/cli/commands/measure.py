@@ -35,6 +35,7 @@ from kibi.cli.options.common import (
     NoOracle,
     PlanPath,
     RamLimit,
+    Recompute,
     Seed,
     SignatureName,
     SliceLimit,
@@ -103,6 +104,7 @@ def measure(
     goal: GoalName = "balanced",
     weights: WeightsName = "flash",
     bandwidth: Bandwidth = None,
+    recompute: Recompute = 1.0,
     file_format: FormatName = "c",
     tune: Tune = False,
     slices: Slices = False,
@@ -136,7 +138,9 @@ def measure(
     from kibi.reports.slices import check_slice  # noqa: PLC0415
 
     ends = ends_of(input_mode, quantized_outputs)
-    options = plan_options(granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth)
+    options = plan_options(
+        granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth, recompute
+    )
     picked, tool = chosen_processor(target, board, clock), compiler_named(compiler)
     processor = picked.target
     memory = measured_memory(picked, code_in, is_for_c=format_named(file_format) == "c")

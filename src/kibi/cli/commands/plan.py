@@ -12,6 +12,7 @@ from kibi.cli.options.boards import BoardName, TargetName, chosen_processor, fit
 from kibi.cli.options.common import (
     GOALS,
     HANDOVERS,
+    RECOMPUTE,
     WEIGHTS,
     AsJson,
     Bandwidth,
@@ -95,6 +96,9 @@ def plan(
         str | None, typer.Option("--weights", metavar="W", help=WEIGHTS, show_default="flash")
     ] = None,
     bandwidth: Bandwidth = None,
+    recompute: Annotated[
+        float | None, typer.Option("--recompute", metavar="F", help=RECOMPUTE, show_default="1")
+    ] = None,
     regions: RegionsFile = None,
     place_weights: PlaceWeights = False,
     effort: Effort = None,
@@ -166,6 +170,8 @@ def plan(
         given["weights"] = weights
     if bandwidth is not None:
         given["bandwidth"] = bandwidth
+    if recompute is not None:
+        given["recompute"] = recompute
     if regions is not None:
         given["regions"] = regions
     if place_weights:
@@ -413,6 +419,7 @@ def _show_picture(planned: "ComparedPlan") -> None:
     from kibi.reports.fetches import fetches_of, fetches_text  # noqa: PLC0415
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
     from kibi.reports.memory_timeline import effort_line  # noqa: PLC0415
+    from kibi.reports.recomputation import recomputation_text  # noqa: PLC0415
 
     console = output()
     say(console, memory_picture(planned.planned, width=picture_columns(console)))
@@ -423,6 +430,8 @@ def _show_picture(planned: "ComparedPlan") -> None:
         say(console, f"\n{what_effort_gains}")
     if (found := fetches_of(planned.planned)) is not None:
         say(console, f"\nWeights in slow memory: {fetches_text(found)}.")
+    if twice := recomputation_text(planned.planned):
+        say(console, f"\nComputed in stripes: {twice}.")
     if graph.variables:
         size_bytes = sum(graph.tensors[index].type.size_bytes for index in graph.variables)
         say(

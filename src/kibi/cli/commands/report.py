@@ -19,6 +19,7 @@ from kibi.cli.options.common import (
     ModelPath,
     NoOracle,
     PlanPath,
+    Recompute,
     Seed,
     SignatureName,
     WithoutPasses,
@@ -90,6 +91,7 @@ def report(
     flash: FlashSize = None,
     plan: PlanPath = None,
     granularity: GranularityName = "row",
+    recompute: Recompute = 1.0,
     goal: GoalName = "balanced",
     labels: LabelsPath = None,
     choices: Choices = True,
@@ -119,7 +121,7 @@ def report(
         raise InputError("--truth has the labels of data. Give --data, too.")
     if data is None and reference is not None:
         raise InputError("--reference is compared with the model on data. Give --data, too.")
-    options = plan_options(granularity, "stored", False, None, None, goal)
+    options = plan_options(granularity, "stored", False, None, None, goal, recompute=recompute)
     chosen, tool = chosen_processor(target, board), compiler_named(compiler)
     processor = chosen.target
     emulated_target(processor.name)

@@ -21,6 +21,7 @@ from kibi.cli.options.common import (
     NoOracle,
     PlanPath,
     RamLimit,
+    Recompute,
     Seed,
     SignatureName,
     WeightsName,
@@ -67,6 +68,7 @@ def verify(
     without_pass: WithoutPasses = None,
     decompress: Decompress = False,
     ram: RamLimit = None,
+    recompute: Recompute = 1.0,
     goal: GoalName = "balanced",
     weights: WeightsName = "flash",
     file_format: FormatName = "c",
@@ -84,7 +86,9 @@ def verify(
     check_read(weights, is_for_c=False, verb="verify")
     ends = ends_of(input_mode, quantized_outputs)
     model = ends.model(model)
-    options = plan_options(granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights)
+    options = plan_options(
+        granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, recompute=recompute
+    )
     processor = chosen_processor(target, board).target
     if not processor.is_host:
         emulated_target(processor.name)

@@ -87,6 +87,7 @@ LabelsPath = Annotated[
         "--labels", metavar="FILE", help="The classes' names, one in a line.", parser=given_path, show_default=False
     ),
 ]
+RECOMPUTE = "Compute up to F times the model's MACs, such as 1.1, where that needs less RAM."
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for other programs.")]
 PlanPath = Annotated[
     Path | None,
@@ -136,6 +137,15 @@ Bandwidth = Annotated[
         metavar="N",
         help="With --weights read:NAME: bytes that are read in a second.",
         show_default=False,
+    ),
+]
+Recompute = Annotated[
+    float,
+    typer.Option(
+        "--recompute",
+        metavar="F",
+        help=RECOMPUTE,
+        show_default="1",
     ),
 ]
 RegionsFile = Annotated[

@@ -25,13 +25,14 @@ class PlanOptions(TypedDict, total=False):
     regions: Path
     place_weights: bool
     bandwidth: int
+    recompute: float
     effort: int
     time_limit: float
 
 
 DEFAULTS: PlanOptions = {
     "granularity": "row", "input": "stored", "output": "stored", "external_buffers": [], "ram": None, "goal": "balanced",
-    "weights": "flash",
+    "weights": "flash", "recompute": 1.0,
 }  # fmt: skip
 
 
@@ -44,6 +45,7 @@ def plan_options(
     goal: str,
     weights: str = "flash",
     bandwidth: int | None = None,
+    recompute: float = 1.0,
 ) -> PlanOptions:
     """Returns the plan options among a command's options.
 
@@ -62,6 +64,7 @@ def plan_options(
         ram=ram,
         goal=goal,
         weights=weights,
+        recompute=recompute,
     )
     if bandwidth is not None:
         made["bandwidth"] = bandwidth

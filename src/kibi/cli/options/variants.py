@@ -16,6 +16,7 @@ MEASURED: Final[Mapping[str, PlanOptions]] = MappingProxyType({
     **VARIANTS,
     "by the row, for speed": PlanOptions(granularity="row", goal="speed"),
     "by the row, for flash": PlanOptions(granularity="row", goal="flash"),
+    "by the row, MACs up to 1.1": PlanOptions(granularity="row", recompute=1.1),
 })  # fmt: skip
 """The same where code is measured, too: kernels without scratch may need less RAM than fast ones."""
 

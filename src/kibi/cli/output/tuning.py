@@ -49,7 +49,9 @@ def tuned(
     )
     if is_given:
         return found, with_kernels(graph, plan, kibi.target(plan.target), found.goal, found.kernels)
-    return found, kibi.plan(graph, plan.target, **options, tuning=found)
+    if plan.stripes:  # a search for others would be for other operators
+        options = PlanOptions(**{**options, "recompute": 1.0})
+    return found, kibi.plan(graph, plan.target, **options, tuning=found, stripes=plan.stripes)
 
 
 def tuning_record(tunings: "Sequence[Tuning]") -> list[list[dict[str, object]]]:

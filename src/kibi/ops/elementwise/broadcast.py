@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.errors import InternalError
-from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
+from kibi.ir import ColumnReach, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
 from kibi.kernels.params import Params
 from kibi.kernels.params.binary import ClampedPairF32Params, ClampedPairParams, PairParams
 from kibi.ops import checks
 from kibi.ops.attributes import Activation
+from kibi.ops.elementwise.columns import same_columns
 
 Numbers = NDArray[Any]
 """Elements of s64 or f32."""
@@ -179,6 +180,10 @@ class Broadcast2(Operator):
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Returns for each input the pieces that meet an output row."""
         return tuple(pairing.access for pairing in self._pairings(view))
+
+    def columns(self, view: NodeView) -> ColumnReach | None:
+        """Column by column, where images have one shape and constants are the same for each column."""
+        return same_columns(view)
 
     def _pairings(self, view: NodeView) -> tuple[Pairing, ...]:
         split = self._split(view)

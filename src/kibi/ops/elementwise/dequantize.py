@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
+from kibi.ir import ColumnReach, KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.unary import QuantizeF32Params
 from kibi.ops import checks
+from kibi.ops.elementwise.columns import same_columns
 from kibi.ops.registry import register
 
 
@@ -37,6 +38,10 @@ class Dequantize(Operator):
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
         return (RowAccess.same(view.output.type.rows),)
+
+    def columns(self, view: NodeView) -> ColumnReach | None:
+        """Column by column."""
+        return same_columns(view)
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N18: scale * (input - zero point)."""

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
+from kibi.ir import ColumnReach, KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.unary import QuantizeF32Params, RequantizeParams
 from kibi.ops import checks
+from kibi.ops.elementwise.columns import same_columns
 from kibi.ops.elementwise.table import ALL_S8, table_call, table_rows
 from kibi.ops.registry import register
 from kibi.quant import requantize, round_half_away, wrap_s32
@@ -58,6 +59,10 @@ class Quantize(Operator):
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
         return (RowAccess.same(view.output.type.rows),)
+
+    def columns(self, view: NodeView) -> ColumnReach | None:
+        """Column by column."""
+        return same_columns(view)
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Rule N16 from floats, rule N17 from integers."""

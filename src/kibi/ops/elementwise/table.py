@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Operator, RowAccess, Rows
+from kibi.ir import ColumnReach, KernelCall, NodeView, Operator, RowAccess, Rows
 from kibi.kernels.params.unary import TableParams
 from kibi.ops import checks
+from kibi.ops.elementwise.columns import same_columns
 
 _FOUR = 4
 """Elements that the kernel takes at once."""
@@ -41,6 +42,10 @@ class TableOperator(Operator):
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """Row by row."""
         return (RowAccess.same(view.output.type.rows),)
+
+    def columns(self, view: NodeView) -> ColumnReach | None:
+        """Column by column."""
+        return same_columns(view)
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The table, indexed."""

@@ -1,14 +1,14 @@
 """CONV_2D, and the arithmetic that DEPTHWISE_CONV_2D and FULLY_CONNECTED share with it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
+from kibi.ir import ColumnReach, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.ir.codebook import Codebook
 from kibi.kernels.params.conv2d import Conv2DS8Params, Conv2DS16Params
 from kibi.kernels.params.conv2d_packed import Conv2DCodebookParams, Conv2DInt4Params
@@ -123,6 +123,14 @@ class Conv2D(Operator):
         """The first axis of filter and bias, but of a grouped layer and of a filter that is decoded."""
         is_grouped = view["filter"].type.shape[3] != view["input"].type.shape[3]
         return {} if is_grouped or view["filter"].codebook_in_use is not None else {"filter": 0, "bias": 0}
+
+    def columns(self, view: NodeView) -> ColumnReach | None:
+        """Those under the window."""
+        return self.window(view).columns
+
+    def on_columns(self, view: NodeView, front: int, back: int) -> Operator:
+        """The same with padding of its own across."""
+        return replace(self, padding=self.window(view).padded_across(front, back))
 
     def macs(self, view: NodeView) -> int:
         """Filter elements of a channel for each output element."""

@@ -1,13 +1,13 @@
 """DEPTHWISE_CONV_2D."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
+from kibi.ir import ColumnReach, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.depthwise_conv2d import DepthwiseF32Params, DepthwiseS8Params, DepthwiseS16Params
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
@@ -152,6 +152,14 @@ class DepthwiseConv2D(Operator):
         )
         distance = DType.S16.size_bytes * multiplied_distance(window, outputs)
         return KernelCall("kibi_depthwise_conv2d_s16", params, inplace_distance_bytes=(distance,))
+
+    def columns(self, view: NodeView) -> ColumnReach | None:
+        """Those under the window."""
+        return self.window(view).columns
+
+    def on_columns(self, view: NodeView, front: int, back: int) -> Operator:
+        """The same with padding of its own across."""
+        return replace(self, padding=self.window(view).padded_across(front, back))
 
     def macs(self, view: NodeView) -> int:
         """Window elements for each output element."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
-from kibi.ir import KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
+from kibi.ir import ColumnReach, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
 from kibi.ops.attributes import Activation, ExplicitPadding, Padding
@@ -77,12 +77,21 @@ class Pool2D(Operator):
         waiting_bytes = (len(window.rows_inside) - 1) * view["input"].type.row_bytes
         return window.steps == 1 and self._accumulator_bytes(view) < waiting_bytes
 
+    def columns(self, view: NodeView) -> ColumnReach | None:
+        """Those under the window, unless rows are added up one by one."""
+        return None if self.accumulates(view) else self.window(view).columns
+
+    def on_columns(self, view: NodeView, front: int, back: int) -> Operator:
+        """The same with padding of its own across."""
+        return replace(self, padding=self.window(view).padded_across(front, back))
+
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
         """A window of input rows, with null pointers where it leaves the input; or the next row inside."""
         window = self.window(view)
         if self.accumulates(view):
             steps = len(window.rows_inside)
-            return (RowAccess(window.input_rows, steps, start=window.rows_inside.start),)
+            start = window.rows_inside.start
+            return (RowAccess(window.input_rows, steps, start=start, elements=window.elements),)
         return (window.access(None),)
 
     def kernel_call(self, view: NodeView) -> KernelCall:

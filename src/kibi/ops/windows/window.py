@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kibi.ir import NodeView, OperatorError, RowAccess
+from kibi.ir import ColumnReach, NodeView, OperatorError, RowAccess
 from kibi.ops.attributes import ExplicitPadding, Padding
 
 
@@ -15,11 +15,12 @@ class Window:
 
     Attributes:
         batches: parts of the batch.
-        input_rows, input_width, channels: of one batch of the input.
+        input_rows, input_width, channels: of one batch of the input, but for columns that are left out.
         output_rows, output_width: of one batch of the output.
         kernel_rows, kernel_width, stride_rows, stride_width, dilation_rows, dilation_width: of the window.
         pad_rows, pad_width: padding before the first row, and of the first element of a row.
         is_swapped: true if rows are along the width.
+        left_out: columns of the input before the first one that kernels get; None: they get all of them.
     """
 
     batches: int
@@ -37,6 +38,7 @@ class Window:
     pad_rows: int
     pad_width: int
     is_swapped: bool
+    left_out: int | None = None
 
     @staticmethod
     def of(
@@ -46,7 +48,10 @@ class Window:
         dilation: tuple[int, int],
         padding: Padding | ExplicitPadding,
     ) -> "Window":
-        """The geometry of a node with operands `input` and `output` of shape `[N, H, W, C]`."""
+        """The geometry of a node with operands `input` and `output` of shape `[N, H, W, C]`.
+
+        Where the padding leaves columns of the input out, the window is on those that are left.
+        """
         batches, height, width, channels = view["input"].type.shape
         _, out_height, out_width, _ = view.output.type.shape
         sizes, outs = (height, width), (out_height, out_width)
@@ -54,9 +59,14 @@ class Window:
         pads = tuple(padding.along(axis).before(*arguments) for axis, arguments in enumerate(along))
         swapped = height == 1 and out_height == 1 and width > 1
         y, x = (1, 0) if swapped else (0, 1)
+        front, back = padding.width if isinstance(padding, ExplicitPadding) and not swapped else (0, 0)
+        is_cut = min(front, back) < 0
+        left_out = max(0, -front)
+        input_width = sizes[x] - left_out - max(0, -back) if is_cut else sizes[x]
         return Window(
-            batches, sizes[y], sizes[x], channels, outs[y], outs[x], kernel[y], kernel[x], stride[y], stride[x],
-            dilation[y], dilation[x], pads[y], pads[x], swapped,
+            batches, sizes[y], input_width, channels, outs[y], outs[x], kernel[y], kernel[x], stride[y], stride[x],
+            dilation[y], dilation[x], pads[y], max(0, front) if is_cut else pads[x], swapped,
+            left_out if is_cut else None,
         )  # fmt: skip
 
     @property
@@ -94,7 +104,27 @@ class Window:
             start=-self.pad_rows,
             dilation=self.dilation_rows,
             fill=fill,
+            elements=self.elements,
         )
+
+    @property
+    def columns(self) -> ColumnReach | None:
+        """The columns of the input that an output column reads; None where rows are along the width."""
+        if self.is_swapped or self.left_out is not None:
+            return None
+        return ColumnReach(self.kernel_width, self.stride_width, self.dilation_width, self.pad_width)
+
+    def padded_across(self, front: int, back: int) -> ExplicitPadding:
+        """Returns the padding with the same rows, and with these columns before and after the input."""
+        reach = (self.output_rows - 1) * self.stride_rows + (self.kernel_rows - 1) * self.dilation_rows + 1
+        return ExplicitPadding((self.pad_rows, max(0, reach - self.pad_rows - self.input_rows)), (front, back))
+
+    @property
+    def elements(self) -> tuple[int, int] | None:
+        """The elements of a row of the input that kernels get, as of `RowAccess`."""
+        if self.left_out is None:
+            return None
+        return self.left_out * self.channels, (self.left_out + self.input_width) * self.channels
 
 
 def output_shape(

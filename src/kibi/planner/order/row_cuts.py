@@ -84,6 +84,11 @@ class CutSearch:
         order = [node for begin, end in pairwise([*cuts, count]) for node in ends[end - 1].order if node >= begin]
         return Stretches(tuple(cuts), tuple(order), best[count])
 
+    def peaks(self, end: int) -> dict[int, int]:
+        """Returns for the first node of each stretch with an end that is not too long the most bytes that live at once in it."""
+        found = self._end(end, eager=True)
+        return {begin: found.peak(begin) for begin in range(end - 1, found.low - 1, -1)}
+
     def _end(self, end: int, eager: bool) -> "_End":
         """The known facts about stretches with an end; where one node alone asks for rows, eager or not is the same."""
         if (end, eager) not in self._ends:

@@ -76,5 +76,5 @@ def packed_constants(
 
 def _row_reads(view: NodeView, tensor: Tensor, access: RowAccess) -> int:
     """Bytes of the rows, or parts of rows, that all steps of a node are handed."""
-    part_bytes = tensor.type.row_elements // access.parts * tensor.type.dtype.size_bytes
+    part_bytes = access.taken(tensor.type.row_elements)[1] * tensor.type.dtype.size_bytes
     return part_bytes * sum(part is not None for step in range(view.steps) for part in access.positions(step))

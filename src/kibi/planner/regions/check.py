@@ -87,7 +87,7 @@ def _accessed(graph: Graph, plan: Plan) -> Iterator[str]:
             for tensor, access in zip(view.row_tensors, view.accesses, strict=True):
                 its = constants.get(tensor.index) if tensor.is_constant else placed.get(tensor.index)
                 handed = [each for each in access.positions(step) if each is not None]
-                counted[its] += len(handed) * tensor.type.row_bytes // access.parts
+                counted[its] += len(handed) * access.taken(tensor.type.row_elements)[1] * tensor.type.dtype.size_bytes
             for output, tensor in enumerate(view.outputs):
                 counted[placed.get(tensor.index)] += len(view.made_rows(step, output)) * tensor.type.row_bytes
         times = 1 if view.accumulates else view.steps
