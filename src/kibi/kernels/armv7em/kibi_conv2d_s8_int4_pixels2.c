@@ -5,5 +5,5 @@
 
 KIBI_NAKED void kibi_conv2d_s8_int4_pixels2(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
 {
-    __asm__ volatile(KIBI_PIXELS2("76", KIBI_INT4_WORDS));
+    __asm__ volatile(KIBI_PIXELS2_OF_INT4("144"));
 }

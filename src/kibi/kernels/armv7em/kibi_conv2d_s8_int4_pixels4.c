@@ -5,5 +5,5 @@
 
 KIBI_NAKED void kibi_conv2d_s8_int4_pixels4(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
 {
-    __asm__ volatile(KIBI_PIXELS4("116", KIBI_INT4_WORDS));
+    __asm__ volatile(KIBI_PIXELS4("232", KIBI_INT4_WORDS));
 }

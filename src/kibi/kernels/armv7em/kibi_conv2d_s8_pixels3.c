@@ -5,5 +5,5 @@
 
 KIBI_NAKED void kibi_conv2d_s8_pixels3(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
 {
-    __asm__ volatile(KIBI_PIXELS3("72", KIBI_WORDS));
+    __asm__ volatile(KIBI_PIXELS3("132", KIBI_WORDS));
 }

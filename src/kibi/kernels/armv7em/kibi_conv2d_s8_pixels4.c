@@ -5,5 +5,5 @@
 
 KIBI_NAKED void kibi_conv2d_s8_pixels4(KIBI_IN_REGISTER const kibi_conv2d_s8_pixels *task)
 {
-    __asm__ volatile(KIBI_PIXELS4("92", KIBI_WORDS));
+    __asm__ volatile(KIBI_PIXELS4("184", KIBI_WORDS));
 }
