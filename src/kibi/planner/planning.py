@@ -22,6 +22,7 @@ from kibi.planner.plan import Handover, Plan, Run
 from kibi.planner.read_ahead import Asked, Room, planned_ahead
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
+from kibi.planner.roomy_scratch import with_roomy_scratch
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.subgraphs import planned_once
 from kibi.planner.weights_option import ReadWeights
@@ -171,6 +172,8 @@ def plan(
     else:
         raise PlanError(_too_large(best, inputs, ram_bytes or 0))
     best = best if order is not None else with_steps_joined(wanted, best)
+    if scratch and regions is None and slow is None:
+        best = with_roomy_scratch(wanted, best)
     return replace(
         best,
         input=inputs,

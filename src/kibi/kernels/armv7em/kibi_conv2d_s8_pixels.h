@@ -4,23 +4,35 @@
 
 #include "kibi_dsp.h"
 
-/* The windows of neighbouring pixels and the channels to compute of them; kernels in assembly know where each field is, and
- * work on a copy. */
+/* A part that a library leaves out where no layer has scratch for several blocks. */
+#ifndef KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+#define KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE 1
+#endif
+
+/* The windows of neighbouring pixels, of one block or of several, and the channels to compute of them; kernels in assembly know
+ * where each field is. Of one block, all channels up to `end` are computed. Of several, so many channels are computed of all blocks
+ * in a pass that their weights stay in a cache; then the kernel changes `channels`, `output`, `filter` and `pass_bytes`. */
 typedef struct {
     const int32_t *channels;    /* as in kibi_conv2d_s8_blocks_params */
-    const int16_t *windows_end;
+    const int16_t *windows_end; /* of the first block */
     const int16_t *windows;     /* [groups of four elements][2][pixels][2]: of each group both even elements of all pixels, then of
                                    both odd ones 256 * the element - the one before + 127 */
     int32_t groups;
     int32_t rounding;           /* twice the output's zero point, plus 1 */
     int32_t is_relu;            /* 1: what is below the output's zero point is cut to it */
     int8_t *output;             /* of the first pixel */
-    int32_t output_channels;    /* bytes from there to the second pixel's, and so on */
-    const int8_t *end;          /* where the first pixel's last channel ends: at least one pair of channels */
+    const int8_t *end;          /* where the first pixel's last channel ends: at least one pair of channels; of several
+                                   blocks, where its first pass ends */
+    int32_t output_channels;    /* bytes from the first pixel's output to the second pixel's, and so on */
     int32_t clamps;             /* 0: the activation's range is that of int8 */
     uint32_t low;               /* the activation's range, in each byte */
     uint32_t high;
     const int32_t *filter;
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+    const int16_t *all_end;     /* where the last block's windows end */
+    const int8_t *last;         /* of several blocks: where the first pixel's last channel ends; of one: null */
+    int32_t pass_bytes;         /* outputs of a pixel in a pass */
+#endif
 } kibi_conv2d_s8_pixels;
 
 /* Where the assembly reads the fields, and the first twelve of their copies. */
@@ -31,12 +43,17 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, groups, 12);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, rounding, 16);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, is_relu, 20);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output, 24);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 28);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 32);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, clamps, 36);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, low, 40);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, high, 44);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, all_end, 52);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, last, 56);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
+#endif
 
 /* Every instruction of a step has four bytes, so that loops can be entered at any of their steps. r0: weights, r1: windows,
  * r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even elements, then its second
@@ -102,12 +119,13 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
  *   sp + 16    rounding
  *   sp + 20    where sums are requantized: label 12, or 13 of a ReLU
  *   sp + 24    output
- *   sp + 28    output_channels
- *   sp + 32    end
+ *   sp + 28    end
+ *   sp + 32    output_channels
  *   sp + 36    what follows: label 15, or 14 with clamps
  *   sp + 40    low, high
- *   sp + 48    r4 … r11, lr of the caller
- * Stack: 84 bytes. */
+ *   sp + 48    task
+ *   sp + 52    r4 … r11, lr of the caller; without blocks side by side at sp + 48
+ * Stack: 88 bytes; without these 84. */
 
 /* Where the loop of four steps is entered, from the steps in r4 that its first iteration leaves out: what is missing from the groups to
  * a multiple of four. `two_steps`: their bytes. */
@@ -131,11 +149,11 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
 #define KIBI_ENTER_SECONDS(load, two_steps) ".p2align 2\n 16:\n" load "b.w 17b - " two_steps "\n" load "b.w 17b\n"
 
 /* Copies the task to the stack; there the loop is entered at the address after the windows, so that the last of its four
- * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `end`. */
+ * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `output_channels`. */
 #define KIBI_PIXELS_BEGIN(enter)                                           \
     ".syntax unified\n"                                                    \
     "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                        \
-    "sub sp, sp, #48\n"                                                    \
+    KIBI_PIXELS_FRAME                                                      \
     "ldm r0, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
     "stm sp, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
     "ldr r0, [r0, #48]\n"                                                  \
@@ -215,24 +233,79 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "sel " packed ", " packed ", lr\n"
 
 /* The output to r1, the distance to r2, the end to r3. */
-#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldr r1, [sp, #24]\n ldrd r2, r3, [sp, #28]\n"
+#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldrd r1, r3, [sp, #24]\n ldr r2, [sp, #32]\n"
 
-#define KIBI_PIXELS_END                                     \
+/* Of several blocks: the same pass of the next block, or the next pass from the first one on. `to_next` takes r1 from a block's
+ * output to that of the block after it; r3 is the distance of two pixels. */
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+#define KIBI_PIXELS_FRAME "sub sp, sp, #52\n str r0, [sp, #48]\n"
+#define KIBI_PIXELS_NEXT_BLOCK(to_next)                     \
+    "ldr r2, [sp, #48]\n"                                   \
+    "ldr r8, [r2, #56]\n" /* last */                        \
+    "cmp r8, #0\n"                                          \
+    "bne 22f\n"                                             \
+    "21:\n" /* the end */                                   \
+    "add sp, sp, #52\n"                                     \
+    "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"          \
+    "22:\n" /* the pass of this block is done */            \
+    "ldrd r5, r6, [sp, #4]\n" /* windows_end, windows */    \
+    "ldr r7, [r2, #52]\n" /* all_end */                     \
+    "cmp r5, r7\n"                                          \
+    "beq 20f\n"                                             \
+    "ldr r7, [r2]\n" /* channels, again */                  \
+    "ldr r0, [r2, #48]\n" /* filter, again */               \
+    "ldr r3, [sp, #32]\n"                                   \
+    "ldr r4, [r2, #60]\n" /* pass_bytes */                  \
+    "str r7, [sp]\n"                                        \
+    "rsb r6, r6, r5, lsl #1\n"                              \
+    "strd r6, r5, [sp, #4]\n"                               \
+    to_next                                                 \
+    "19:\n" /* r1: after the pass's outputs */              \
+    "subs r3, r1, r4\n"                                     \
+    "strd r3, r1, [sp, #24]\n" /* output, end */            \
+    "b.w 10b\n"                                             \
+    "20:\n" /* the last block: the next pass, if there is one */ \
+    "ldr r1, [r2, #24]\n"                                   \
+    "ldr r4, [r2, #60]\n"                                   \
+    "adds r1, r1, r4\n"                                     \
+    "cmp r1, r8\n"                                          \
+    "bhs 21b\n"                                             \
+    "str r1, [r2, #24]\n"                                   \
+    "str r0, [r2, #48]\n"                                   \
+    "ldr r5, [sp]\n"                                        \
+    "str r5, [r2]\n"                                        \
+    "ldrd r5, r6, [r2, #4]\n" /* of the first block */      \
+    "strd r5, r6, [sp, #4]\n"                               \
+    "subs r3, r8, r1\n"                                     \
+    "cmp r3, r4\n"                                          \
+    "it lo\n"                                               \
+    "movlo r4, r3\n"                                        \
+    "str r4, [r2, #60]\n"                                   \
+    "adds r1, r1, r4\n"                                     \
+    "b 19b\n"
+#else
+#define KIBI_PIXELS_FRAME "sub sp, sp, #48\n"
+#define KIBI_PIXELS_NEXT_BLOCK(to_next) "add sp, sp, #48\n pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+#endif
+
+/* Stores the first pixel, and goes on with the next two channels up to `end`. */
+#define KIBI_PIXELS_END(to_next)                            \
     "strh r4, [r1], #2\n"                                   \
     "str r1, [sp, #24]\n"                                   \
     "cmp r1, r3\n"                                          \
     "bne.w 10b\n"                                           \
-    "add sp, sp, #48\n"                                     \
-    "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+    KIBI_PIXELS_NEXT_BLOCK(to_next)
 
-/* The kernels: the bytes of two steps, and what loads two channels' words of weights. */
+/* The bodies of the kernels: the bytes of two steps, and what loads two channels' words of weights. */
 #define KIBI_PIXELS2(enter, steps, seconds)                                                         \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_BEGIN(enter)                                                                    \
     "mov r6, r4\n"                                                                              \
     "mov r7, r5\n"                                                                              \
     KIBI_PIXELS_LOOP                                                                            \
     steps                                                                                       \
-    KIBI_PIXELS_LOOP_END                                                                        \
+    KIBI_PIXELS_LOOP_END);                                                                      \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_FINISH                                                                          \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
@@ -244,8 +317,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     KIBI_CUT_PIXEL("r6")                                                                        \
     KIBI_PIXELS_STORE                                                                           \
     "strh r6, [r1, r2]\n"                                                                       \
-    KIBI_PIXELS_END                                                                             \
-    seconds
+    KIBI_PIXELS_END("add r1, r1, r3, lsl #1\n")                                                 \
+    seconds)
 
 /* Of int8, the words of two groups are loaded at once. */
 #define KIBI_PIXELS2_OF_INT8(two_steps)                                                         \
@@ -258,6 +331,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
                  ".rept 4\n" KIBI_INT4_WORDS("r10", "r11", "r12", "lr") KIBI_GROUP_OF_2("r10", "r11") ".endr\n", "")
 
 #define KIBI_PIXELS3(two_steps, words)                                                         \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_BEGIN(KIBI_ENTER_SECOND_STEPS(two_steps))                                       \
     "mov r6, r4\n"                                                                              \
     "mov r7, r5\n"                                                                              \
@@ -265,7 +339,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "mov r9, r5\n"                                                                              \
     KIBI_PIXELS_LOOP                                                                            \
     ".rept 2\n" KIBI_FIRST_OF_3(words) "17:\n" KIBI_SECOND_OF_3(words) ".endr\n"                \
-    KIBI_PIXELS_LOOP_END                                                                        \
+    KIBI_PIXELS_LOOP_END);                                                                      \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_FINISH                                                                          \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
@@ -281,10 +356,11 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     KIBI_PIXELS_STORE                                                                           \
     "strh r6, [r1, r2]\n"                                                                       \
     "strh r8, [r1, r2, lsl #1]\n"                                                               \
-    KIBI_PIXELS_END                                                                             \
-    KIBI_ENTER_SECONDS("ldrd r12, lr, [r1], #8\n", two_steps)
+    KIBI_PIXELS_END("add r1, r1, r3\n add r1, r1, r3, lsl #1\n")                                \
+    KIBI_ENTER_SECONDS("ldrd r12, lr, [r1], #8\n", two_steps))
 
 #define KIBI_PIXELS4(two_steps, words)                                                         \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_BEGIN(KIBI_ENTER_ANY_STEP(two_steps))                                                          \
     "mov r6, r4\n"                                                                              \
     "mov r7, r5\n"                                                                              \
@@ -294,7 +370,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "mov r11, r5\n"                                                                             \
     KIBI_PIXELS_LOOP                                                                            \
     ".rept 4\n" words("r2", "r3", "r12", "lr") KIBI_ALL_OF_4 KIBI_LOWER("r2", "r3") KIBI_ALL_OF_4 ".endr\n" \
-    KIBI_PIXELS_LOOP_END                                                                        \
+    KIBI_PIXELS_LOOP_END);                                                                      \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_FINISH                                                                          \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
@@ -315,6 +392,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "strh r8, [r1, r2, lsl #1]\n"                                                               \
     "add r2, r2, r2, lsl #1\n"                                                                  \
     "strh r10, [r1, r2]\n"                                                                      \
-    KIBI_PIXELS_END
+    KIBI_PIXELS_END("add r1, r1, r3, lsl #2\n"))
 
 #endif

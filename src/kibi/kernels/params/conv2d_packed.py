@@ -81,12 +81,17 @@ class Conv2DBlocksParams(
         "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2: "
         "blocks of two, where the output's width is even",
     )
+    blocks: int = number(
+        DType.S16,
+        "whose windows are in scratch at once, at least 1; of one size, so that weights are read once for all",
+    )
     # No remainder is negative: `pixels` is at least 2. `1 // dilation` is 1 where it is 1, and else 0.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
         require: 2 <= output_width
         require: pixels <= 4
+        require: 1 <= blocks
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad
         [!int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
@@ -96,11 +101,12 @@ class Conv2DBlocksParams(
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: pixels * ceil(kernel_rows * kernel_width * input_channels, 4) * 4 * (2 + min(1, input_channels - \
+        scratch: pixels * ceil(kernel_rows * kernel_width * input_channels, 4) * 4 * (2 * blocks + min(1, input_channels - \
             input_channels // 4 * 4)) aligned 4
     """
     parts = MappingProxyType(
         {
+            "KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE": ("blocks <= 1",),
             "KIBI_CONV2D_BLOCKS_OF_4": ("pixels <= 3",),
             "KIBI_CONV2D_BLOCKS_OF_3": ("(pixels - 2) * (4 - pixels + output_width - output_width // 4 * 4) <= 0",),
             "KIBI_CONV2D_BLOCKS_OF_2": (

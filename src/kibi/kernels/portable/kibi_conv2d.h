@@ -148,6 +148,8 @@ typedef struct {
     /* 4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2:
      * blocks of two, where the output's width is even */
     int16_t pixels;
+    /* whose windows are in scratch at once, at least 1; of one size, so that weights are read once for all */
+    int16_t blocks;
 } kibi_conv2d_s8_blocks_params;
 
 /* CONV_2D, one output row at a time, in blocks of two channels and two to four pixels.
