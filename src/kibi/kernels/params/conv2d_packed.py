@@ -11,10 +11,10 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
 
     channels: Array = array(
         DType.S32,
-        "[output_channels][8]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words "
-        "with the nine weights, row after row, in pairs, the first of a pair in the lower half; the doubled "
-        "multiplier minus 2**32, where the multiplier is 2**30 … 2**31 - 1; ~shift, where the shift is to the right "
-        "by at least 1",
+        "[output_channels][7]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words "
+        "with the nine weights, row after row, in pairs, the first of a pair in the lower half, and before the ninth, which is in "
+        "an upper half, ~shift, where the shift is to the right by at least 1; the doubled multiplier minus 2**32, where the "
+        "multiplier is 2**30 … 2**31 - 1",
         is_packed=True,
     )
     input_width: int = number(DType.S32)
@@ -30,7 +30,7 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
         require: 1 <= min(input_width, min(output_width, min(output_channels, stride)))
         require: 0 <= pad
         require: (output_width - 1) * stride + pad < 2**30
-        array channels: 8 * output_channels
+        array channels: 7 * output_channels
         input: 3 x input_width
         output: output_width * output_channels
     """
