@@ -339,6 +339,14 @@ _CORES = (
         ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows and not cortex-m3"),
     ),
     Mutation(
+        "kernels.m4-depthwise-overwrites-other-channels",
+        "kernels/armv7em/kibi_depthwise_conv2d_s8_3x3_row.h",
+        "(channels % BLOCK != 0 || below % channels != 0)",
+        "channels % BLOCK != 0",
+        "A block of channels goes through a row whose other channels its output overwrites.",
+        ("tests/kernels/test_depthwise_variants.py", "-k", "rows_may_be_overwritten"),
+    ),
+    Mutation(
         "kernels.m4-maximum-is-unsigned",
         "kernels/armv7em/kibi_largest4.h",
         '__asm__("ssub8 %0, %1, %2\\n\\t"',

@@ -336,6 +336,14 @@ _WINDOWS = (
         "A transfer starts where its window does not fit beside what lives.",
         ("tests/planner/test_read_ahead.py", "-k", "as_the_bytes_allow"),
     ),
+    Mutation(
+        "planner.scratch-grows-into-rows-that-live",
+        "planner/roomy_scratch.py",
+        "return one.start < other.end and other.start < one.end",
+        "return one.start >= other.start and one.start < other.end",
+        "Scratch grows into bytes that are used in later steps of its life.",
+        ("tests/planner/test_roomy_scratch.py",),
+    ),
 )
 
 PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED, *_WINDOWS)

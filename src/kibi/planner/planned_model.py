@@ -7,9 +7,10 @@ from kibi.ir import Graph
 from kibi.planner.handover import as_planned
 from kibi.planner.joined_steps import with_joined
 from kibi.planner.plan import Plan
+from kibi.planner.roomy_scratch import rooms
 from kibi.planner.slow_weights import lowered_for
 from kibi.planner.subgraphs import bodies_of
-from kibi.selection import LoweredGraph
+from kibi.selection import LoweredGraph, with_room
 from kibi.targets import target
 
 
@@ -52,6 +53,8 @@ def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel
         handed = as_planned(model, plan)
         try:
             graph = lowered_for(handed, plan.slow_weights, target(plan.target), plan.goal, plan.kernels, plan.subgraphs)
+            if plan.kernels and plan.slow_weights is None:
+                graph = with_room(graph, rooms(plan, graph))
             graph = with_joined(graph, plan.joined)
             if plan.kernels:
                 graph.calls  # noqa: B018 - whether the kernels that the plan names can run

@@ -23,6 +23,7 @@ from kibi.planner.read_ahead import Asked, Room, planned_ahead
 from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recompute
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
+from kibi.planner.roomy_scratch import with_roomy_scratch
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.stripes import striped
 from kibi.planner.subgraphs import planned_once
@@ -189,6 +190,8 @@ def plan(
     else:
         raise PlanError(_too_large(best, inputs, ram_bytes or 0))
     best = best if order is not None else with_steps_joined(wanted, best)
+    if scratch and regions is None and slow is None:
+        best = with_roomy_scratch(wanted, best)
     return replace(
         best,
         input=inputs,

@@ -2,6 +2,7 @@
 
 from kibi.selection.choice import candidates, choose, goal_named
 from kibi.selection.lowered import LoweredGraph, select
+from kibi.selection.room import useful_scratch_bytes, with_room
 from kibi.selection.variant import Goal, Variant
 from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights
 
@@ -17,4 +18,6 @@ __all__ = [
     "coded_weights",
     "goal_named",
     "select",
+    "useful_scratch_bytes",
+    "with_room",
 ]

@@ -21,8 +21,9 @@ def pack(call: KernelCall) -> KernelCall | None:
     if found is None:
         return None
     weights, sums = found
-    pairs = np.pad(weights, ((0, 0), (0, 1))).reshape(-1, 5, 2)
-    columns = (sums.bias, side_by_side(pairs[..., 0], pairs[..., 1]), doubled(sums), ~sums.shift.astype(np.int32))
+    shift, front, last = ~sums.shift.astype(np.int16), weights[:, :8].astype(np.int16), weights[:, 8].astype(np.int16)
+    halves = np.column_stack([front, shift, last]).reshape(-1, 5, 2)
+    columns = (sums.bias, side_by_side(halves[..., 0], halves[..., 1]), doubled(sums))
     params = Conv2D3x3x1Params(
         channels=np.column_stack(columns).astype(np.int32).reshape(-1),
         input_zero_point=int(layer.padding.reshape(-1)[0]) if layer.padding.size else 0,

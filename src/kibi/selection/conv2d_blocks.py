@@ -10,7 +10,14 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams, Conv2DInt4Params
 from kibi.ops.sums.int4 import unpacked_int4
 from kibi.ops.windows.conv2d import columns_outside
-from kibi.ops.windows.convolution_blocks import apart_scratch_bytes, block_bytes, block_pixels, block_sizes
+from kibi.ops.windows.convolution_blocks import (
+    apart_scratch_bytes,
+    block_bytes,
+    block_pixels,
+    block_sizes,
+    blocks_at_once,
+    side_by_side_bytes,
+)
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
@@ -34,19 +41,22 @@ def pack(call: KernelCall) -> KernelCall | None:
     packed = packed_pairs(_in_order(channels.weights, layer.kernel_rows, is_whole=is_whole))
     if sums is None or not fit_words(packed):
         return None
+    sizes = block_sizes(layer.output_width, pixels)
+    blocks = blocks_at_once(sizes, weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
     params = Conv2DBlocksParams(
         filter=paired_words(packed),
         channels=paired_channels(replace(sums, bias=starts(sums.bias, packed))),
         padding=layer.padding,
         pixels=pixels,
+        blocks=blocks,
         **layer.scalars_for(Conv2DBlocksParams),
     )
     return KernelCall(
         "kibi_conv2d_s8_blocks",
         params,
-        block_bytes(pixels, weights.shape[1], is_whole=is_whole),
-        inplace_distance_bytes=(blocks_distance(call, block_sizes(layer.output_width, pixels)),),
-        features=_features(layer, pixels),
+        block_bytes(pixels, weights.shape[1], is_whole=is_whole, blocks=blocks),
+        inplace_distance_bytes=(blocks_distance(call, sizes),),
+        features=_features(layer, pixels, blocks),
     )
 
 
@@ -84,12 +94,13 @@ def _widened(call: KernelCall) -> KernelCall:
 
 
 def _int4_scratch(call: KernelCall, goal: Goal) -> int:
-    """The bytes of scratch for the fastest blocks, for any goal."""
-    del goal
-    return apart_scratch_bytes(window_of(_widened(call)))
+    """The bytes of scratch for the fastest blocks; for speed, for as many of them as are of use at once."""
+    window = window_of(_widened(call))
+    few = apart_scratch_bytes(window)
+    return max(few, side_by_side_bytes(window)) if goal is Goal.SPEED else few
 
 
-def _features(layer: Conv2DS8Params, pixels: int) -> frozenset[str]:
+def _features(layer: Conv2DS8Params, pixels: int, blocks: int) -> frozenset[str]:
     """The parts of the kernel that a layer needs."""
     end = (layer.output_width - 1) * layer.stride - layer.pad + (layer.kernel_width - 1) * layer.dilation
     stays_inside = layer.pad == 0 and end < layer.input_width and layer.dilation == 1
@@ -98,6 +109,7 @@ def _features(layer: Conv2DS8Params, pixels: int) -> frozenset[str]:
         "AT_EDGES": not stays_inside,
         "OF_BYTES": layer.input_channels % 4 != 0,
         "OF_ODD_CHANNELS": layer.output_channels % 2 != 0,
+        "SIDE_BY_SIDE": blocks > 1,
     }
     return frozenset(f"KIBI_CONV2D_BLOCKS_{name}" for name, is_needed in parts.items() if is_needed)
 

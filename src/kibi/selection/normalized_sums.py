@@ -29,7 +29,7 @@ def doubled(sums: SimpleSums) -> NDArray[np.int32]:
     return (sums.multiplier.astype(np.int64) * 2 - (1 << 32)).astype(np.int32)
 
 
-def side_by_side(lower: NDArray[np.int8], upper: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Words with a number in each half, of arrays of one shape."""
+def side_by_side(lower: NDArray[np.signedinteger], upper: NDArray[np.signedinteger]) -> NDArray[np.int32]:
+    """Words with a number of up to 16 bits in each half, of arrays of one shape."""
     words: NDArray[np.int32] = ((upper.astype(np.int32) << 16) | (lower.astype(np.int32) & 0xFFFF)).astype(np.int32)
     return words

@@ -26,7 +26,8 @@ KIBI_FIELD_AT(pixels, last, 24);
 KIBI_FIELD_AT(pixels, output, 28);
 KIBI_FIELD_AT(pixels, rounding, 32);
 
-/* One channel: r4 … r8 hold the window in pairs, r1 points to the constants, r3 is the rounding. A doubled multiplier, read
+/* One channel: r4 … r8 hold the window in pairs, r1 points to the constants, seven words, so that those of eight channels fit a cache
+ * of 256 bytes wherever they begin; r3 is the rounding. A doubled multiplier, read
  * as a signed number, is 2**32 too small, so that the sum is added. 1 is taken from what is negative, so that half up is half
  * away from zero; all bits but the last are shifted out, and that one goes with half of it and the zero point; that sum
  * saturates as it may. */
@@ -36,11 +37,11 @@ KIBI_FIELD_AT(pixels, rounding, 32);
     "smlad r9, r5, r11, r9\n"                     \
     "smlad r9, r6, r12, r9\n"                     \
     "smlad r9, r7, lr, r9\n"                      \
-    "ldm r1!, {r10, r11, r12}\n"                  \
-    "smlabb r9, r8, r10, r9\n"                    \
+    "ldrd r10, r11, [r1], #8\n"                   \
+    "smlabt r9, r8, r10, r9\n"                    \
     "smmlar r9, r9, r11, r9\n"                    \
     "add r9, r9, r9, asr #31\n"                   \
-    "asr r9, r9, r12\n"                           \
+    "asr r9, r9, r10\n"                           \
     "qadd r9, r9, r3\n"                           \
     "ssat r9, #8, r9, asr #1\n"                   \
     "strb r9, [r0], #1\n"

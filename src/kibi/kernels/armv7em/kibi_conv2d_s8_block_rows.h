@@ -31,9 +31,11 @@
 #define KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS 1
 #endif
 
-enum { MOST_PIXELS = 4 };
+/* Weights and constants of a pass, so that they fit a cache of 256 bytes; constants of two channels. */
+enum { MOST_PIXELS = 4, CACHED_BYTES = 192, CONSTANTS_BYTES = 20 };
 
-/* A row that is being computed, and in it the block whose first window starts at column `start`. */
+/* A row that is being computed, and in it the block whose first window starts at column `start`, one of those whose windows are in
+ * scratch at once. */
 typedef struct {
     const kibi_conv2d_s8_blocks_params *params;
     const int8_t *const *rows;
@@ -43,7 +45,10 @@ typedef struct {
     int32_t size;   /* a window's elements, rounded up to whole fours */
     int stays_inside; /* true if all windows of the row are inside */
     int8_t *staged; /* where windows are gathered that reach outside, and the rests of their rows */
-    int16_t *windows;
+    int16_t *windows; /* the block's */
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+    int32_t done; /* pixels whose windows are in scratch */
+#endif
     kibi_conv2d_s8_pixels block;
 } task;
 
@@ -230,7 +235,7 @@ static inline void widen_windows(const task *t)
     }
 }
 
-static inline void compute(const kibi_conv2d_s8_pixels *block, int32_t pixels)
+static inline void compute(kibi_conv2d_s8_pixels *block, int32_t pixels)
 {
     if (is_size(4, pixels)) {
         KIBI_BLOCK_OF_4(block);
@@ -241,21 +246,47 @@ static inline void compute(const kibi_conv2d_s8_pixels *block, int32_t pixels)
     }
 }
 
-/* Computes the last one of an odd number of channels, and throws its neighbour away. */
+/* Says which blocks are computed: one, whose first pixel's channels end at `end`, or several side by side, up to the windows' end. */
+static inline void set_blocks(kibi_conv2d_s8_pixels *block, const int16_t *windows_end, int32_t elements, const int8_t *end)
+{
+    block->windows_end = block->windows + elements;
+    block->end = end;
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+    block->all_end = windows_end;
+    block->last = NULL;
+    block->pass_bytes = 2;
+    if (windows_end != block->windows_end) {
+        const int32_t bytes = 2 * (CACHED_BYTES / (block->groups * KIBI_BLOCK_WORDS * 4 + CONSTANTS_BYTES));
+        const int32_t left = end - block->output;
+        block->pass_bytes = bytes < 2 ? 2 : bytes < left ? bytes : left;
+        block->end = block->output + block->pass_bytes;
+        block->last = end;
+    }
+#else
+    (void)windows_end;
+#endif
+}
+
+/* Computes the last one of an odd number of channels of all blocks, and throws its neighbour away. */
 static KIBI_NOINLINE void odd_channel(int8_t *output, const task *t)
 {
     const int32_t channels = t->params->output_channels;
+    const int32_t elements = t->size * t->pixels;
     int8_t both[2 * MOST_PIXELS];
     kibi_conv2d_s8_pixels block = t->block;
-    block.channels += channels / 2 * 5;
-    block.filter += channels / 2 * KIBI_BLOCK_WORDS * block.groups;
+    block.channels = KIBI_AT(int32_t, t->params, channels) + channels / 2 * 5;
+    block.filter = KIBI_AT(int32_t, t->params, filter) + channels / 2 * KIBI_BLOCK_WORDS * block.groups;
     block.output = both;
     block.output_channels = 2;
-    block.end = both + 2;
-    compute(&block, t->pixels);
-    for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
-        output[pixel * channels] = both[2 * pixel];
-    }
+    do {
+        set_blocks(&block, block.windows + elements, elements, both + 2);
+        compute(&block, t->pixels);
+        for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
+            *output = both[2 * pixel];
+            output += channels;
+        }
+        block.windows += elements;
+    } while (KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE && block.windows != t->windows);
 }
 
 /* How many of the pixels that are left the next block has. */
@@ -266,6 +297,38 @@ static inline int32_t next_pixels(int32_t left, int32_t pixels)
         return is_four ? 4 : left == 2 ? 2 : 3;
     }
     return left == 2 || left == 4 ? 2 : pixels;
+}
+
+/* Widens the windows of the next block, and of as many after it as have its size and scratch is for. */
+static inline void widen_blocks(task *t, int32_t left)
+{
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+    const int32_t most = t->params->blocks * t->pixels;
+    t->windows = (int16_t *)(uintptr_t)t->block.windows;
+    t->block.channels = KIBI_AT(int32_t, t->params, channels);
+    t->block.filter = KIBI_AT(int32_t, t->params, filter);
+    t->done = 0;
+    do {
+        widen_windows(t);
+        t->start += t->pixels * t->params->stride;
+        t->windows += t->size * t->pixels;
+        t->done += t->pixels;
+    } while (t->done < most && t->done != left && next_pixels(left - t->done, t->params->pixels) == t->pixels);
+#else
+    (void)left;
+    widen_windows(t);
+    t->start += t->pixels * t->params->stride;
+#endif
+}
+
+/* The pixels whose windows are in scratch. */
+static inline int32_t pixels_done(const task *t)
+{
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+    return t->done;
+#else
+    return t->pixels;
+#endif
 }
 
 /* Computes an output row. Part of its caller before anything else is optimized, as if it were written there. */
@@ -281,9 +344,10 @@ static inline __attribute__((always_inline)) void kibi_conv2d_block_row(int8_t *
     t.run = p->kernel_width * p->input_channels;
     t.size = (p->kernel_rows * t.run + 3) & ~3;
     t.stays_inside = p->pad == 0 && is_inside(&t, (p->output_width - 1) * p->stride);
+    t.staged = (int8_t *)((int16_t *)scratch + t.size * p->pixels * (KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE ? p->blocks : 1));
     t.windows = (int16_t *)scratch;
-    t.staged = (int8_t *)(t.windows + t.size * p->pixels);
     t.block.channels = KIBI_AT(int32_t, p, channels);
+    t.block.filter = KIBI_AT(int32_t, p, filter);
     t.block.windows = t.windows;
     t.block.groups = t.size / 4;
     t.block.rounding = 2 * p->output_zero_point + 1;
@@ -292,22 +356,19 @@ static inline __attribute__((always_inline)) void kibi_conv2d_block_row(int8_t *
     t.block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
     t.block.low = (uint8_t)p->activation_min * each;
     t.block.high = (uint8_t)p->activation_max * each;
-    t.block.filter = KIBI_AT(int32_t, p, filter);
     KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
-    for (int32_t left = p->output_width; left > 0; left -= t.pixels) {
+    for (int32_t left = p->output_width; left > 0; left -= pixels_done(&t)) {
         t.pixels = next_pixels(left, p->pixels);
-        widen_windows(&t);
-        t.block.windows_end = t.windows + t.size * t.pixels;
+        widen_blocks(&t, left);
         t.block.output = output;
-        t.block.end = output + paired;
+        set_blocks(&t.block, t.windows, t.size * t.pixels, output + paired);
         if (paired != 0) {
             compute(&t.block, t.pixels);
         }
         if (KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS && paired != p->output_channels) {
             odd_channel(output + paired, &t);
         }
-        t.start += t.pixels * p->stride;
-        output += t.pixels * p->output_channels;
+        output += pixels_done(&t) * p->output_channels;
     }
 }
 

@@ -4,7 +4,7 @@
 
 #include "kibi_conv2d_s8_pixels.h"
 
-/* Computes the channels of four neighbouring pixels, two by two. */
-void kibi_conv2d_s8_int4_pixels4(const kibi_conv2d_s8_pixels *task);
+/* Computes the channels of four neighbouring pixels, two by two, or of several such blocks. */
+void kibi_conv2d_s8_int4_pixels4(kibi_conv2d_s8_pixels *task);
 
 #endif

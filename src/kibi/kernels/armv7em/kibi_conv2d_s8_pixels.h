@@ -4,24 +4,35 @@
 
 #include "kibi_dsp.h"
 
-/* The windows of neighbouring pixels and the channels to compute of them; kernels in assembly know where each field is, and
- * work on a copy. */
+/* A part that a library leaves out where no layer has scratch for several blocks. */
+#ifndef KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+#define KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE 1
+#endif
+
+/* The windows of neighbouring pixels, of one block or of several, and the channels to compute of them; kernels in assembly know
+ * where each field is. Of one block, all channels up to `end` are computed. Of several, so many channels are computed of all blocks
+ * in a pass that their weights stay in a cache; then the kernel changes `channels`, `output`, `filter` and `pass_bytes`. */
 typedef struct {
     const int32_t *channels;    /* as in kibi_conv2d_s8_blocks_params */
-    const int16_t *windows_end;
-    const int16_t *windows;     /* [groups of four elements][pixels][4], of each group and pixel both even elements, and of
-                                   both odd ones 256 * the element - the one before + 127; of four pixels first the even
-                                   elements of all, then the others */
+    const int16_t *windows_end; /* of the first block */
+    const int16_t *windows;     /* [groups of four elements][2][pixels][2]: of each group both even elements of all pixels, then of
+                                   both odd ones 256 * the element - the one before + 127 */
     int32_t groups;
     int32_t rounding;           /* twice the output's zero point, plus 1 */
     int32_t is_relu;            /* 1: what is below the output's zero point is cut to it */
     int8_t *output;             /* of the first pixel */
-    int32_t output_channels;    /* bytes from there to the second pixel's, and so on */
-    const int8_t *end;          /* where the first pixel's last channel ends: at least one pair of channels */
+    const int8_t *end;          /* where the first pixel's last channel ends: at least one pair of channels; of several
+                                   blocks, where its first pass ends */
+    int32_t output_channels;    /* bytes from the first pixel's output to the second pixel's, and so on */
     int32_t clamps;             /* 0: the activation's range is that of int8 */
     uint32_t low;               /* the activation's range, in each byte */
     uint32_t high;
     const int32_t *filter;
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+    const int16_t *all_end;     /* where the last block's windows end */
+    const int8_t *last;         /* of several blocks: where the first pixel's last channel ends; of one: null */
+    int32_t pass_bytes;         /* outputs of a pixel in a pass */
+#endif
 } kibi_conv2d_s8_pixels;
 
 /* Where the assembly reads the fields, and the first twelve of their copies. */
@@ -32,47 +43,67 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, groups, 12);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, rounding, 16);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, is_relu, 20);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output, 24);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 28);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 32);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, clamps, 36);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, low, 40);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, high, 44);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, all_end, 52);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, last, 56);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
+#endif
 
 /* Every instruction of a step has four bytes, so that loops can be entered at any of their steps. r0: weights, r1: windows,
  * r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even elements, then its second
  * weights times the others. */
-#define KIBI_WORDS(first, second) "ldrd " first ", " second ", [r0], #8\n"
+#define KIBI_WORDS(first, second, free, too) "ldrd " first ", " second ", [r0], #8\n"
 
 /* The same of weights w of int4: a word has w + 8 for the first channel in the lower halves of its bytes, for the second one in the
  * upper halves. */
-#define KIBI_INT4_WORDS(first, second)              \
-    "ldr r12, [r0], #4\n"                           \
-    "mov lr, #0x08080808\n"                         \
-    "and " first ", r12, #0x0F0F0F0F\n"             \
-    "lsr r12, r12, #4\n"                            \
-    "and " second ", r12, #0x0F0F0F0F\n"            \
-    "ssub16 " first ", " first ", lr\n"             \
-    "ssub16 " second ", " second ", lr\n"
+#define KIBI_INT4_WORDS(first, second, free, too)    \
+    "ldr " free ", [r0], #4\n"                       \
+    "mov " too ", #0x08080808\n"                     \
+    "and " first ", " free ", #0x0F0F0F0F\n"         \
+    "lsr " free ", " free ", #4\n"                   \
+    "and " second ", " free ", #0x0F0F0F0F\n"        \
+    "ssub16 " first ", " first ", " too "\n"         \
+    "ssub16 " second ", " second ", " too "\n"
 
-#define KIBI_PAIRS(words) words("r10", "r11") "sxtb16 r2, r10\n sxtb16 r3, r11\n"
+#define KIBI_BOTH(a, b, elements, v, w)              \
+    "smlad " a ", " elements ", " v ", " a "\n"      \
+    "smlad " b ", " elements ", " w ", " b "\n"
 
-#define KIBI_PAIRS_PIXEL(first, second)             \
-    "ldrd r12, lr, [r1], #8\n"                       \
-    "smlad " first ", r12, r10, " first "\n"         \
-    "smlad " second ", r12, r11, " second "\n"       \
-    "smlad " first ", lr, r2, " first "\n"           \
-    "smlad " second ", lr, r3, " second "\n"
+/* The second weights of both words, in place of the words. */
+#define KIBI_LOWER(v, w) "sxtb16 " v ", " v "\n sxtb16 " w ", " w "\n"
 
-/* Of four pixels: first the words of weights times the even elements of all, then their second weights times the others, in the same
- * registers. */
-#define KIBI_PAIRS_TWO_PIXELS(a, b, c, d)   \
+#define KIBI_FOUR_WORDS "ldm r1!, {r2, r3, r12, lr}\n"
+
+/* A group of two pixels. */
+#define KIBI_GROUP_OF_2(v, w)                                                                        \
+    KIBI_FOUR_WORDS KIBI_BOTH("r4", "r5", "r2", v, w) KIBI_BOTH("r6", "r7", "r3", v, w)              \
+    KIBI_LOWER(v, w) KIBI_BOTH("r4", "r5", "r12", v, w) KIBI_BOTH("r6", "r7", "lr", v, w)
+
+/* Two groups of three pixels. The first one's last load brings the second's first two words; who begins with the second group
+ * has loaded these before. */
+#define KIBI_OF_3(a, b, elements) KIBI_BOTH(a, b, elements, "r10", "r11")
+#define KIBI_FIRST_OF_3(words)                                                                       \
+    words("r10", "r11", "r12", "lr")                                                                 \
+    KIBI_FOUR_WORDS KIBI_OF_3("r4", "r5", "r2") KIBI_OF_3("r6", "r7", "r3") KIBI_OF_3("r8", "r9", "r12") \
+    KIBI_LOWER("r10", "r11") KIBI_OF_3("r4", "r5", "lr")                                             \
+    KIBI_FOUR_WORDS KIBI_OF_3("r6", "r7", "r2") KIBI_OF_3("r8", "r9", "r3")
+#define KIBI_SECOND_OF_3(words)                                                                      \
+    words("r10", "r11", "r2", "r3") KIBI_OF_3("r4", "r5", "r12") KIBI_OF_3("r6", "r7", "lr")         \
+    KIBI_FOUR_WORDS KIBI_OF_3("r8", "r9", "r2")                                                      \
+    KIBI_LOWER("r10", "r11") KIBI_OF_3("r4", "r5", "r3") KIBI_OF_3("r6", "r7", "r12") KIBI_OF_3("r8", "r9", "lr")
+
+/* A group of four pixels, in the same registers: first the words times the even elements of all, then their second weights times the
+ * others. */
+#define KIBI_TWO_OF_4(a, b, c, d)           \
     "ldrd r12, lr, [r1], #8\n"              \
-    "smlad " a ", r12, r2, " a "\n"         \
-    "smlad " b ", r12, r3, " b "\n"         \
-    "smlad " c ", lr, r2, " c "\n"          \
-    "smlad " d ", lr, r3, " d "\n"
-#define KIBI_PAIRS_ALL KIBI_PAIRS_TWO_PIXELS("r4", "r5", "r6", "r7") KIBI_PAIRS_TWO_PIXELS("r8", "r9", "r10", "r11")
+    KIBI_BOTH(a, b, "r12", "r2", "r3") KIBI_BOTH(c, d, "lr", "r2", "r3")
+#define KIBI_ALL_OF_4 KIBI_TWO_OF_4("r4", "r5", "r6", "r7") KIBI_TWO_OF_4("r8", "r9", "r10", "r11")
 
 /* Registers and stack of all kernels:
  *   r0         the weights; before: task
@@ -88,29 +119,47 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
  *   sp + 16    rounding
  *   sp + 20    where sums are requantized: label 12, or 13 of a ReLU
  *   sp + 24    output
- *   sp + 28    output_channels
- *   sp + 32    end
+ *   sp + 28    end
+ *   sp + 32    output_channels
  *   sp + 36    what follows: label 15, or 14 with clamps
  *   sp + 40    low, high
- *   sp + 48    r4 … r11, lr of the caller
- * Stack: 84 bytes. */
+ *   sp + 48    task
+ *   sp + 52    r4 … r11, lr of the caller; without blocks side by side at sp + 48
+ * Stack: 88 bytes; without these 84. */
+
+/* Where the loop of four steps is entered, from the steps in r4 that its first iteration leaves out: what is missing from the groups to
+ * a multiple of four. `two_steps`: their bytes. */
+#define KIBI_ENTER_ANY_STEP(two_steps)                                     \
+    "mov r1, #" two_steps " / 2\n"                                         \
+    "mul r4, r4, r1\n"                                                     \
+    "adr r1, 11f\n"                                                        \
+    "add r4, r4, r1\n"
+
+/* The same where the second step of two takes over what the first one loaded: it is entered by KIBI_ENTER_SECONDS. */
+#define KIBI_ENTER_SECOND_STEPS(two_steps)                                 \
+    "lsrs r4, r4, #1\n" /* carry: an odd number */                         \
+    "adr.w r1, 11f\n"                                                      \
+    "mov r2, #" two_steps "\n"                                             \
+    "itt cs\n"                                                             \
+    "adrcs.w r1, 16f\n"                                                    \
+    "movcs r2, #8\n"                                                       \
+    "mla r4, r4, r2, r1\n"
+
+/* For the first and the second pair of steps: loads what the second step needs, and goes to it. */
+#define KIBI_ENTER_SECONDS(load, two_steps) ".p2align 2\n 16:\n" load "b.w 17b - " two_steps "\n" load "b.w 17b\n"
 
 /* Copies the task to the stack; there the loop is entered at the address after the windows, so that the last of its four
- * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `end`. */
-#define KIBI_PIXELS_BEGIN(step_bytes)                                      \
+ * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `output_channels`. */
+#define KIBI_PIXELS_BEGIN(enter)                                           \
     ".syntax unified\n"                                                    \
     "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                        \
-    "sub sp, sp, #48\n"                                                    \
+    KIBI_PIXELS_FRAME                                                      \
     "ldm r0, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
     "stm sp, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
     "ldr r0, [r0, #48]\n"                                                  \
-    /* Steps that the first iteration leaves out: what is missing from the groups to a multiple of four. */ \
     "rsb r4, r4, #0\n"                                                     \
     "and r4, r4, #3\n"                                                     \
-    "mov r1, #" step_bytes "\n"                                            \
-    "mul r4, r4, r1\n"                                                     \
-    "adr r1, 11f\n"                                                        \
-    "add r4, r4, r1\n"                                                     \
+    enter                                                                  \
     /* Addresses that are loaded to pc have the lowest bit set: Thumb. */  \
     "orr r4, r4, #1\n"                                                     \
     "str r4, [sp, #12]\n"                                                  \
@@ -184,24 +233,79 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "sel " packed ", " packed ", lr\n"
 
 /* The output to r1, the distance to r2, the end to r3. */
-#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldr r1, [sp, #24]\n ldrd r2, r3, [sp, #28]\n"
+#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldrd r1, r3, [sp, #24]\n ldr r2, [sp, #32]\n"
 
-#define KIBI_PIXELS_END                                     \
+/* Of several blocks: the same pass of the next block, or the next pass from the first one on. `to_next` takes r1 from a block's
+ * output to that of the block after it; r3 is the distance of two pixels. */
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+#define KIBI_PIXELS_FRAME "sub sp, sp, #52\n str r0, [sp, #48]\n"
+#define KIBI_PIXELS_NEXT_BLOCK(to_next)                     \
+    "ldr r2, [sp, #48]\n"                                   \
+    "ldr r8, [r2, #56]\n" /* last */                        \
+    "cmp r8, #0\n"                                          \
+    "bne 22f\n"                                             \
+    "21:\n" /* the end */                                   \
+    "add sp, sp, #52\n"                                     \
+    "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"          \
+    "22:\n" /* the pass of this block is done */            \
+    "ldrd r5, r6, [sp, #4]\n" /* windows_end, windows */    \
+    "ldr r7, [r2, #52]\n" /* all_end */                     \
+    "cmp r5, r7\n"                                          \
+    "beq 20f\n"                                             \
+    "ldr r7, [r2]\n" /* channels, again */                  \
+    "ldr r0, [r2, #48]\n" /* filter, again */               \
+    "ldr r3, [sp, #32]\n"                                   \
+    "ldr r4, [r2, #60]\n" /* pass_bytes */                  \
+    "str r7, [sp]\n"                                        \
+    "rsb r6, r6, r5, lsl #1\n"                              \
+    "strd r6, r5, [sp, #4]\n"                               \
+    to_next                                                 \
+    "19:\n" /* r1: after the pass's outputs */              \
+    "subs r3, r1, r4\n"                                     \
+    "strd r3, r1, [sp, #24]\n" /* output, end */            \
+    "b.w 10b\n"                                             \
+    "20:\n" /* the last block: the next pass, if there is one */ \
+    "ldr r1, [r2, #24]\n"                                   \
+    "ldr r4, [r2, #60]\n"                                   \
+    "adds r1, r1, r4\n"                                     \
+    "cmp r1, r8\n"                                          \
+    "bhs 21b\n"                                             \
+    "str r1, [r2, #24]\n"                                   \
+    "str r0, [r2, #48]\n"                                   \
+    "ldr r5, [sp]\n"                                        \
+    "str r5, [r2]\n"                                        \
+    "ldrd r5, r6, [r2, #4]\n" /* of the first block */      \
+    "strd r5, r6, [sp, #4]\n"                               \
+    "subs r3, r8, r1\n"                                     \
+    "cmp r3, r4\n"                                          \
+    "it lo\n"                                               \
+    "movlo r4, r3\n"                                        \
+    "str r4, [r2, #60]\n"                                   \
+    "adds r1, r1, r4\n"                                     \
+    "b 19b\n"
+#else
+#define KIBI_PIXELS_FRAME "sub sp, sp, #48\n"
+#define KIBI_PIXELS_NEXT_BLOCK(to_next) "add sp, sp, #48\n pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+#endif
+
+/* Stores the first pixel, and goes on with the next two channels up to `end`. */
+#define KIBI_PIXELS_END(to_next)                            \
     "strh r4, [r1], #2\n"                                   \
     "str r1, [sp, #24]\n"                                   \
     "cmp r1, r3\n"                                          \
     "bne.w 10b\n"                                           \
-    "add sp, sp, #48\n"                                     \
-    "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+    KIBI_PIXELS_NEXT_BLOCK(to_next)
 
-/* The kernels: the bytes of a step, and what loads two channels' words of weights. */
-#define KIBI_PIXELS2(step_bytes, words)                                                         \
-    KIBI_PIXELS_BEGIN(step_bytes)                                                               \
+/* The bodies of the kernels: the bytes of two steps, and what loads two channels' words of weights. */
+#define KIBI_PIXELS2(enter, steps, seconds)                                                         \
+    __asm__ volatile(                                                                           \
+    KIBI_PIXELS_BEGIN(enter)                                                                    \
     "mov r6, r4\n"                                                                              \
     "mov r7, r5\n"                                                                              \
     KIBI_PIXELS_LOOP                                                                            \
-    ".rept 4\n" KIBI_PAIRS(words) KIBI_PAIRS_PIXEL("r4", "r5") KIBI_PAIRS_PIXEL("r6", "r7") ".endr\n" \
-    KIBI_PIXELS_LOOP_END                                                                        \
+    steps                                                                                       \
+    KIBI_PIXELS_LOOP_END);                                                                      \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_FINISH                                                                          \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
@@ -213,17 +317,30 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     KIBI_CUT_PIXEL("r6")                                                                        \
     KIBI_PIXELS_STORE                                                                           \
     "strh r6, [r1, r2]\n"                                                                       \
-    KIBI_PIXELS_END
+    KIBI_PIXELS_END("add r1, r1, r3, lsl #1\n")                                                 \
+    seconds)
 
-#define KIBI_PIXELS3(step_bytes, words)                                                         \
-    KIBI_PIXELS_BEGIN(step_bytes)                                                               \
+/* Of int8, the words of two groups are loaded at once. */
+#define KIBI_PIXELS2_OF_INT8(two_steps)                                                         \
+    KIBI_PIXELS2(KIBI_ENTER_SECOND_STEPS(two_steps),                                            \
+                 ".rept 2\n ldm r0!, {r8, r9, r10, r11}\n" KIBI_GROUP_OF_2("r8", "r9")          \
+                 "17:\n" KIBI_GROUP_OF_2("r10", "r11") ".endr\n",                               \
+                 KIBI_ENTER_SECONDS("ldrd r10, r11, [r0], #8\n", two_steps))
+#define KIBI_PIXELS2_OF_INT4(two_steps)                                                         \
+    KIBI_PIXELS2(KIBI_ENTER_ANY_STEP(two_steps),                                                \
+                 ".rept 4\n" KIBI_INT4_WORDS("r10", "r11", "r12", "lr") KIBI_GROUP_OF_2("r10", "r11") ".endr\n", "")
+
+#define KIBI_PIXELS3(two_steps, words)                                                         \
+    __asm__ volatile(                                                                           \
+    KIBI_PIXELS_BEGIN(KIBI_ENTER_SECOND_STEPS(two_steps))                                       \
     "mov r6, r4\n"                                                                              \
     "mov r7, r5\n"                                                                              \
     "mov r8, r4\n"                                                                              \
     "mov r9, r5\n"                                                                              \
     KIBI_PIXELS_LOOP                                                                            \
-    ".rept 4\n" KIBI_PAIRS(words) KIBI_PAIRS_PIXEL("r4", "r5") KIBI_PAIRS_PIXEL("r6", "r7") KIBI_PAIRS_PIXEL("r8", "r9") ".endr\n" \
-    KIBI_PIXELS_LOOP_END                                                                        \
+    ".rept 2\n" KIBI_FIRST_OF_3(words) "17:\n" KIBI_SECOND_OF_3(words) ".endr\n"                \
+    KIBI_PIXELS_LOOP_END);                                                                      \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_FINISH                                                                          \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
@@ -239,10 +356,12 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     KIBI_PIXELS_STORE                                                                           \
     "strh r6, [r1, r2]\n"                                                                       \
     "strh r8, [r1, r2, lsl #1]\n"                                                               \
-    KIBI_PIXELS_END
+    KIBI_PIXELS_END("add r1, r1, r3\n add r1, r1, r3, lsl #1\n")                                \
+    KIBI_ENTER_SECONDS("ldrd r12, lr, [r1], #8\n", two_steps))
 
-#define KIBI_PIXELS4(step_bytes, words)                                                         \
-    KIBI_PIXELS_BEGIN(step_bytes)                                                               \
+#define KIBI_PIXELS4(two_steps, words)                                                         \
+    __asm__ volatile(                                                                           \
+    KIBI_PIXELS_BEGIN(KIBI_ENTER_ANY_STEP(two_steps))                                                          \
     "mov r6, r4\n"                                                                              \
     "mov r7, r5\n"                                                                              \
     "mov r8, r4\n"                                                                              \
@@ -250,8 +369,9 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "mov r10, r4\n"                                                                             \
     "mov r11, r5\n"                                                                             \
     KIBI_PIXELS_LOOP                                                                            \
-    ".rept 4\n" words("r2", "r3") KIBI_PAIRS_ALL "sxtb16 r2, r2\n sxtb16 r3, r3\n" KIBI_PAIRS_ALL ".endr\n" \
-    KIBI_PIXELS_LOOP_END                                                                        \
+    ".rept 4\n" words("r2", "r3", "r12", "lr") KIBI_ALL_OF_4 KIBI_LOWER("r2", "r3") KIBI_ALL_OF_4 ".endr\n" \
+    KIBI_PIXELS_LOOP_END);                                                                      \
+    __asm__ volatile(                                                                           \
     KIBI_PIXELS_FINISH                                                                          \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
@@ -272,6 +392,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
     "strh r8, [r1, r2, lsl #1]\n"                                                               \
     "add r2, r2, r2, lsl #1\n"                                                                  \
     "strh r10, [r1, r2]\n"                                                                      \
-    KIBI_PIXELS_END
+    KIBI_PIXELS_END("add r1, r1, r3, lsl #2\n"))
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "kibi_depthwise_conv2d_s8_3x3_row.h"
 
-static KIBI_NOINLINE KIBI_NAKED void compute(KIBI_IN_REGISTER const kibi_depthwise_pixels *at)
+static KIBI_NOINLINE KIBI_NAKED void compute(KIBI_IN_REGISTER kibi_depthwise_pixels *at)
 {
     KIBI_DEPTHWISE_3X3(KIBI_REQUANTIZE_BLOCK);
 }

@@ -63,9 +63,9 @@
     "asr r6, r6, r11\n"                  \
     "asr r7, r7, r12\n"
 
-/* The four outputs in r4; the registers, r9 the first, then hold what the stack begins with: its first word is twice the
- * output's zero point plus 1. 1 is taken from what is negative, so that half up is half away from zero; all bits but the
- * last are shifted out, and that one goes with half of it and the zero point; that sum saturates as it may. */
+/* The four outputs in r4; the registers then hold what the stack begins with, r9 twice the output's zero point plus 1. 1 is taken
+ * from what is negative, so that half up is half away from zero; all bits but the last are shifted out, and that one goes with
+ * half of it and the zero point; that sum saturates as it may. */
 #define KIBI_REQUANTIZE_BLOCK(registers) \
     KIBI_MULTIPLY_BLOCK                  \
     "add r4, r4, r4, asr #31\n"          \
@@ -86,8 +86,8 @@
     "bfi r4, r6, #16, #8\n"              \
     "bfi r4, r7, #24, #8\n"
 
-/* The same in halves of words, which shifted sums fit: the first word is twice the output's zero point plus 257, in both
- * halves. Half up will do where the activation cuts off what is below the zero point: only there it would be wrong. */
+/* The same in halves of words, which shifted sums fit: r9 is twice the output's zero point plus 257, in both halves. Half up will
+ * do where the activation cuts off what is below the zero point: only there it would be wrong. */
 #define KIBI_REQUANTIZE_BLOCK_RELU(registers) \
     KIBI_MULTIPLY_BLOCK                  \
     KIBI_SHIFT_BLOCK                     \

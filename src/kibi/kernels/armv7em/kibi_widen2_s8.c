@@ -7,8 +7,8 @@
  *   r0      to
  *   r1, r2  the arrays; before: from, count
  *   r3      where the first array ends
- *   r4, r6  even elements
- *   r5, r7  odd elements
+ *   r4, r5  even elements
+ *   r6, r7  odd elements
  *   sp + 0  r4 … r7 of the caller
  * Stack: 16 bytes. */
 KIBI_NAKED int16_t *kibi_widen2_s8(KIBI_IN_REGISTER int16_t *to, KIBI_IN_REGISTER const int8_t *const *from,
@@ -21,12 +21,12 @@ KIBI_NAKED int16_t *kibi_widen2_s8(KIBI_IN_REGISTER int16_t *to, KIBI_IN_REGISTE
         "ldm r1, {r1, r2}\n"
         "add r3, r3, r1\n"
         "1:\n" /* the next four of each */
-        "ldr r5, [r1], #4\n"
+        "ldr r6, [r1], #4\n"
         "ldr r7, [r2], #4\n"
-        "sxtb16 r4, r5\n"
+        "sxtb16 r4, r6\n"
+        "sxtb16 r5, r7\n"
         /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
-        "eor r5, r5, #0x007F007F\n"
-        "sxtb16 r6, r7\n"
+        "eor r6, r6, #0x007F007F\n"
         "eor r7, r7, #0x007F007F\n"
         "stm r0!, {r4, r5, r6, r7}\n"
         "cmp r1, r3\n"

@@ -6,8 +6,8 @@
 /* Registers and stack:
  *   r0          to
  *   r1 … r3     the arrays; before: from, count
- *   r4, r6, r8  even elements
- *   r5, r7, r9  odd elements
+ *   r4 … r6     even elements
+ *   r7 … r9     odd elements
  *   r12         where the first array ends
  *   sp + 0      r4 … r9 of the caller
  * Stack: 24 bytes. */
@@ -21,15 +21,15 @@ KIBI_NAKED int16_t *kibi_widen3_s8(KIBI_IN_REGISTER int16_t *to, KIBI_IN_REGISTE
         "ldm r1, {r1, r2, r3}\n"
         "add r12, r12, r1\n"
         "1:\n" /* the next four of each */
-        "ldr r5, [r1], #4\n"
-        "ldr r7, [r2], #4\n"
+        "ldr r7, [r1], #4\n"
+        "ldr r8, [r2], #4\n"
         "ldr r9, [r3], #4\n"
-        "sxtb16 r4, r5\n"
+        "sxtb16 r4, r7\n"
+        "sxtb16 r5, r8\n"
+        "sxtb16 r6, r9\n"
         /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
-        "eor r5, r5, #0x007F007F\n"
-        "sxtb16 r6, r7\n"
         "eor r7, r7, #0x007F007F\n"
-        "sxtb16 r8, r9\n"
+        "eor r8, r8, #0x007F007F\n"
         "eor r9, r9, #0x007F007F\n"
         "stm r0!, {r4, r5, r6, r7, r8, r9}\n"
         "cmp r1, r12\n"

@@ -11,10 +11,10 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
 
     channels: Array = array(
         DType.S32,
-        "[output_channels][8]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words "
-        "with the nine weights, row after row, in pairs, the first of a pair in the lower half; the doubled "
-        "multiplier minus 2**32, where the multiplier is 2**30 … 2**31 - 1; ~shift, where the shift is to the right "
-        "by at least 1",
+        "[output_channels][7]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words "
+        "with the nine weights, row after row, in pairs, the first of a pair in the lower half, and before the ninth, which is in "
+        "an upper half, ~shift, where the shift is to the right by at least 1; the doubled multiplier minus 2**32, where the "
+        "multiplier is 2**30 … 2**31 - 1",
         is_packed=True,
     )
     input_width: int = number(DType.S32)
@@ -30,7 +30,7 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
         require: 1 <= min(input_width, min(output_width, min(output_channels, stride)))
         require: 0 <= pad
         require: (output_width - 1) * stride + pad < 2**30
-        array channels: 8 * output_channels
+        array channels: 7 * output_channels
         input: 3 x input_width
         output: output_width * output_channels
     """
@@ -81,12 +81,17 @@ class Conv2DBlocksParams(
         "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2: "
         "blocks of two, where the output's width is even",
     )
+    blocks: int = number(
+        DType.S16,
+        "whose windows are in scratch at once, at least 1; of one size, so that weights are read once for all",
+    )
     # No remainder is negative: `pixels` is at least 2. `1 // dilation` is 1 where it is 1, and else 0.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, dilation)))))))
         require: 2 <= output_width
         require: pixels <= 4
+        require: 1 <= blocks
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad
         [!int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
@@ -96,11 +101,12 @@ class Conv2DBlocksParams(
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: pixels * ceil(kernel_rows * kernel_width * input_channels, 4) * 4 * (2 + min(1, input_channels - \
+        scratch: pixels * ceil(kernel_rows * kernel_width * input_channels, 4) * 4 * (2 * blocks + min(1, input_channels - \
             input_channels // 4 * 4)) aligned 4
     """
     parts = MappingProxyType(
         {
+            "KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE": ("blocks <= 1",),
             "KIBI_CONV2D_BLOCKS_OF_4": ("pixels <= 3",),
             "KIBI_CONV2D_BLOCKS_OF_3": ("(pixels - 2) * (4 - pixels + output_width - output_width // 4 * 4) <= 0",),
             "KIBI_CONV2D_BLOCKS_OF_2": (

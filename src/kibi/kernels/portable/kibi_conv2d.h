@@ -93,10 +93,10 @@ typedef struct {
 void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_params *params, void *scratch);
 
 typedef struct {
-    /* [output_channels][8]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words
-     * with the nine weights, row after row, in pairs, the first of a pair in the lower half; the doubled multiplier
-     * minus 2**32, where the multiplier is 2**30 ... 2**31 - 1; ~shift, where the shift is to the right by at least
-     * 1 */
+    /* [output_channels][7]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words
+     * with the nine weights, row after row, in pairs, the first of a pair in the lower half, and before the ninth,
+     * which is in an upper half, ~shift, where the shift is to the right by at least 1; the doubled multiplier minus
+     * 2**32, where the multiplier is 2**30 ... 2**31 - 1 */
     const int32_t *channels;
     int32_t input_width;
     int32_t input_zero_point;  /* -128 ... 127 */
@@ -148,6 +148,8 @@ typedef struct {
     /* 4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2:
      * blocks of two, where the output's width is even */
     int16_t pixels;
+    /* whose windows are in scratch at once, at least 1; of one size, so that weights are read once for all */
+    int16_t blocks;
 } kibi_conv2d_s8_blocks_params;
 
 /* CONV_2D, one output row at a time, in blocks of two channels and two to four pixels.

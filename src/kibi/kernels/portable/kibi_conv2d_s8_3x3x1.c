@@ -5,7 +5,7 @@
 #include "kibi_add_product.h"
 #include "kibi_requantize.h"
 
-enum { TAPS = 9, WORDS = 8 };
+enum { TAPS = 9, WORDS = 7, LAST = TAPS - 1 };
 
 void kibi_conv2d_s8_3x3x1(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_3x3x1_params *params,
                           void *scratch)
@@ -21,9 +21,9 @@ void kibi_conv2d_s8_3x3x1(int8_t *output, const int8_t *const *rows, const kibi_
         for (int32_t c = 0; c < p->output_channels; ++c) {
             const int32_t *const channel = KIBI_AT(int32_t, p, channels) + c * WORDS;
             const int32_t multiplier = (int32_t)((uint32_t)channel[6] >> 1);
-            const int8_t shift = (int8_t) ~(channel[7] & 31);
-            int32_t sum = channel[0];
-            for (int32_t i = 0; i < TAPS; ++i) {
+            const int8_t shift = (int8_t) ~(channel[5] & 31);
+            int32_t sum = kibi_add_product(channel[0], window[LAST], (int16_t)((uint32_t)channel[5] >> 16));
+            for (int32_t i = 0; i < LAST; ++i) {
                 sum = kibi_add_product(sum, window[i], (int16_t)((uint32_t)channel[1 + i / 2] >> (i % 2 * 16)));
             }
             kibi_requantize_channels(output++, &sum, 1, &multiplier, &shift, p->output_zero_point, p->activation_min,

@@ -3,8 +3,9 @@
 Which layers they are for, and in which scratch, follows from shapes alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from kibi.ops.windows.window import Window
 
@@ -14,6 +15,8 @@ _MOST_BYTES = 2560
 """Scratch above which no block is made where other buffers are small: one pixel of 3 x 3 x 128 elements has the half of it."""
 _ROOMY_BYTES = 6144
 """The most scratch that is of use where speed is worth more than RAM."""
+_CACHED_BYTES = 224
+"""The most bytes of two channels' weights for which blocks are computed side by side: with constants, they fit a cache of 256."""
 _SUM_BYTES = 4
 _LEAST_AT_ONCE = 32
 """Input channels for which it is worth to load and store sums."""
@@ -64,12 +67,32 @@ def _sizes(output_width: int) -> tuple[int, ...]:
     return (3, 2)
 
 
-def block_bytes(pixels: int, elements: int, *, is_whole: bool) -> int:
-    """Bytes of scratch: 16 bits for each element of the windows, and 8 more where they are gathered before they are widened.
+def block_bytes(pixels: int, elements: int, *, is_whole: bool, blocks: int = 1) -> int:
+    """Bytes of scratch: 16 bits for each element of all windows, and 8 of one block's where they are gathered first.
 
-    Arguments as in `block_pixels`; windows are filled up to whole fours.
+    Arguments as in `block_pixels`, and how many blocks are widened at once; windows are filled up to whole fours.
     """
-    return pixels * (elements + -elements % 4) * (2 if is_whole else 3)
+    return pixels * (elements + -elements % 4) * (2 * blocks if is_whole else 2 * blocks + 1)
+
+
+def blocks_at_once(sizes: Sequence[int], elements: int, *, is_whole: bool, most_bytes: int) -> int:
+    """How many neighbouring blocks of one size are computed channel by channel, so that weights are read once for all of them.
+
+    Args:
+        sizes: `block_sizes` of a row.
+        elements: of a window.
+        is_whole: true if the input's channels are a multiple of four.
+        most_bytes: of scratch.
+    """
+    if 2 * elements > _CACHED_BYTES:
+        return 1
+    most = max(len(list(group)) for _, group in groupby(sizes))
+    fitting = (
+        each
+        for each in range(most, 1, -1)
+        if block_bytes(max(sizes), elements, is_whole=is_whole, blocks=each) <= most_bytes
+    )
+    return next(fitting, 1)
 
 
 def shared_columns(
@@ -142,7 +165,19 @@ def blocks_scratch_bytes(window: Window, depth: int, output_channels: int, *, ro
     if shares_columns(window, depth):
         tiles = tiles_of_block(window.output_width, window.kernel_rows, depth, most_bytes=_ROOMY_BYTES)
     roomy = tiles_bytes(tiles, window.kernel_rows, depth) or _taken(window, output_channels, _ROOMY_BYTES)
-    return taken, max(taken, roomy)
+    return taken, max(taken, roomy, side_by_side_bytes(window))
+
+
+def side_by_side_bytes(window: Window) -> int:
+    """Scratch of as many blocks of an ungrouped convolution as are of use at once; 0 where there are none."""
+    elements = window.kernel_rows * window.kernel_width * window.channels
+    is_whole = window.channels % 4 == 0
+    pixels = block_pixels(window.output_width, elements, is_whole=is_whole, most_bytes=_FEW_BYTES)
+    if not pixels:
+        return 0
+    sizes = block_sizes(window.output_width, pixels)
+    blocks = blocks_at_once(sizes, elements, is_whole=is_whole, most_bytes=_ROOMY_BYTES)
+    return block_bytes(pixels, elements, is_whole=is_whole, blocks=blocks)
 
 
 def _taken(window: Window, output_channels: int, most_bytes: int) -> int:

@@ -85,10 +85,11 @@ def _scaling_of_lanes(call: Call, weights: Numbers) -> Scaling:
 
 
 def _of_single(call: Call) -> Unpacked:
-    """Nine weights of each channel in five words."""
-    words = call.array("channels", call.numbers.output_channels, 8)
-    weights = _halves(words[:, 1:6]).reshape(-1, 10)[:, :9].reshape(-1, 3, 3, 1)
-    return weights, Scaling(words[:, 0], _doubled(words[:, 6]), ~(words[:, 7] & 31))
+    """Nine weights of each channel in five words, and the shift before the last of them."""
+    words = call.array("channels", call.numbers.output_channels, 7)
+    halves = _halves(words[:, 1:6]).reshape(-1, 10)
+    weights = np.delete(halves, 8, axis=1).reshape(-1, 3, 3, 1)
+    return weights, Scaling(words[:, 0], _doubled(words[:, 6]), ~(words[:, 5] & 31))
 
 
 def _doubled(words: NDArray[np.int32]) -> Numbers:

@@ -1,0 +1,72 @@
+"""Kernels that take more scratch where a plan has room for it: the same kernels, which then read their weights less often."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+from kibi.ir import KernelCall
+from kibi.selection.choice import VARIANTS
+from kibi.selection.lowered import LoweredGraph
+from kibi.selection.variant import Goal, Variant
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoomyGraph(LoweredGraph):
+    """A lowered graph some of whose kernels take more scratch than they need.
+
+    Attributes:
+        made_calls: the call of each node's kernel.
+    """
+
+    made_calls: tuple[KernelCall, ...]
+
+    @property
+    def calls(self) -> tuple[KernelCall, ...]:
+        """The call of the kernel that runs each node."""
+        return self.made_calls
+
+
+def with_room(graph: LoweredGraph, rooms: Sequence[int]) -> LoweredGraph:
+    """Returns the graph with kernels that take as much scratch as there is and as they can use; the graph itself where none does.
+
+    A kernel stays the same, and its output may come as close to its inputs as before.
+
+    Args:
+        graph: with kernels that take the scratch that they need.
+        rooms: bytes of scratch for each node.
+    """
+    pairs = zip(graph.general_calls, graph.calls, rooms, strict=True)
+    calls = tuple(_with_room(general, call, room) for general, call, room in pairs)
+    if all(new is old for new, old in zip(calls, graph.calls, strict=True)):
+        return graph
+    facts = {each.name: getattr(graph, each.name) for each in fields(LoweredGraph)}
+    return RoomyGraph(**facts, made_calls=calls)
+
+
+def useful_scratch_bytes(graph: LoweredGraph) -> tuple[int, ...]:
+    """The most scratch that each node's kernel can use; 0 where more than it has is of no use."""
+    pairs = zip(graph.general_calls, graph.calls, strict=True)
+    return tuple(
+        max((each.scratch_bytes(general, Goal.SPEED) for each in _variants(general, call)), default=0)
+        for general, call in pairs
+    )
+
+
+def _variants(general: KernelCall, call: KernelCall) -> Iterator[Variant]:
+    """The variant that made a node's call of its general one, if one did."""
+    return (each for each in VARIANTS if (each.kernel, each.of) == (call.kernel, general.kernel))
+
+
+def _with_room(general: KernelCall, call: KernelCall, room: int) -> KernelCall:
+    if room <= call.scratch_bytes:
+        return call
+    for variant in _variants(general, call):
+        made = variant.pack(replace(general, scratch_bytes=room))
+        if made is not None and call.scratch_bytes < made.scratch_bytes <= room and _is_as_close(made, call):
+            return made
+    return call
+
+
+def _is_as_close(made: KernelCall, call: KernelCall) -> bool:
+    """True if an output may be wherever it may be with the other call."""
+    distances = zip(made.inplace_distance_bytes, call.inplace_distance_bytes, strict=True)
+    return all(before is None or (now is not None and now <= before) for now, before in distances)
