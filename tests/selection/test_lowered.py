@@ -94,6 +94,12 @@ def test_scratch_of_balanced_kernels_is_a_small_part_of_what_the_arena_holds_in_
     assert 2560 < scratch.size_bytes <= graph.least_arena_bytes // 16
     assert elsewhere.kernels == ("kibi_conv2d_s8",)
     assert validate(graph, kibi.Plan.from_json(kept.to_json())).plan == kept
+    tight = kibi.plan(graph, "cortex-m4", ram=kept.arena_bytes - 1)
+    assert tight.kernels == ("kibi_conv2d_s8",)
+    assert tight.arena_bytes < kept.arena_bytes
+    assert validate(graph, kibi.Plan.from_json(tight.to_json())).plan == tight
+    with pytest.raises(kibi.KibiError, match="the smallest that was found needs"):
+        kibi.plan(graph, "cortex-m4", ram=graph.least_arena_bytes - 1)
 
 
 def test_kernels_that_are_named_run(glyphs: kibi.Graph) -> None:

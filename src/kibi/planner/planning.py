@@ -30,7 +30,7 @@ from kibi.planner.subgraphs import planned_once
 from kibi.planner.weights_option import ReadWeights
 from kibi.planner.window_search import Windows, WindowSearch, fitting
 from kibi.renames import renamed_value
-from kibi.selection import Goal, LoweredGraph, Weights, coded_weights, select
+from kibi.selection import Goal, LoweredGraph, Weights, coded_weights, frugal_kernels, select
 from kibi.targets import Target
 
 _SEARCH_SECONDS = 1.0
@@ -156,14 +156,17 @@ def plan(
     is_whole = granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None)
     is_alone = runs is None and regions is None and kernels is None
     check_recompute(recompute, is_alone=is_alone and read is None and not stripes, is_whole=is_whole)
+    made = partial(
+        plan, graph, target, runs=runs, scratch=scratch, granularity=granularity, inputs=inputs, outputs=outputs,
+        external_buffers=external_buffers, goal=goal, ram_bytes=ram_bytes, weights=weights, subgraphs=subgraphs, effort=effort,
+        watch=watch,
+    )  # fmt: skip
     if recompute > 1:
-        made = partial(
-            plan, graph, target, scratch=scratch, granularity=granularity, inputs=inputs, outputs=outputs,
-            external_buffers=external_buffers, goal=goal, ram_bytes=ram_bytes, weights=weights, subgraphs=subgraphs, effort=effort,
-            seconds=None if seconds is None else seconds / MOST_PLANS, watch=watch,
-        )  # fmt: skip
+        share = None if seconds is None else seconds / MOST_PLANS
         lowered = partial(lowered_for, slow=None, target=target, goal=goal, kernels=None, subgraphs=subgraphs)
-        best = best_recomputed(handed, recompute, lambda stages: made(stripes=stages), lowered, ram_bytes)
+        best = best_recomputed(
+            handed, recompute, lambda stages: made(stripes=stages, seconds=share), lowered, ram_bytes
+        )
         return replace(best, solve_seconds=perf_counter() - started)
     check_slow(read, bandwidth, is_alone=is_alone)
     # What is packed for a variant is no longer the constant that regions are asked to hold.
@@ -188,7 +191,10 @@ def plan(
         if ram_bytes is None or best.arena_bytes <= ram_bytes:
             break
     else:
-        raise PlanError(_too_large(best, inputs, ram_bytes or 0))
+        frugal = frugal_kernels(wanted) if chosen is None and read is None else wanted.kernels
+        if frugal == wanted.kernels:
+            raise PlanError(_too_large(best, inputs, ram_bytes or 0))
+        return replace(made(kernels=frugal, stripes=stripes, seconds=seconds), solve_seconds=perf_counter() - started)
     best = best if order is not None else with_steps_joined(wanted, best)
     if scratch and regions is None and slow is None:
         best = with_roomy_scratch(wanted, best)

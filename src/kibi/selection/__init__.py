@@ -2,7 +2,7 @@
 
 from kibi.selection.choice import candidates, choose, goal_named
 from kibi.selection.lowered import LoweredGraph, select
-from kibi.selection.room import useful_scratch_bytes, with_room
+from kibi.selection.room import frugal_kernels, useful_scratch_bytes, with_room
 from kibi.selection.variant import Goal, Variant
 from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights
 
@@ -16,6 +16,7 @@ __all__ = [
     "candidates",
     "choose",
     "coded_weights",
+    "frugal_kernels",
     "goal_named",
     "select",
     "useful_scratch_bytes",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 from kibi.ir import KernelCall
-from kibi.selection.choice import VARIANTS
+from kibi.selection.choice import VARIANTS, candidates
 from kibi.selection.lowered import LoweredGraph
 from kibi.selection.variant import Goal, Variant
 
@@ -49,6 +49,18 @@ def useful_scratch_bytes(graph: LoweredGraph) -> tuple[int, ...]:
         max((each.scratch_bytes(general, Goal.SPEED) for each in _variants(general, call)), default=0)
         for general, call in pairs
     )
+
+
+def frugal_kernels(graph: LoweredGraph) -> tuple[str, ...]:
+    """The C name of each node's kernel, or of the general one where the kernel takes a part of the arena for speed."""
+    pairs = zip(graph.general_calls, graph.calls, strict=True)
+    return tuple(call.kernel if _is_frugal(graph, general, call) else general.kernel for general, call in pairs)
+
+
+def _is_frugal(graph: LoweredGraph, general: KernelCall, call: KernelCall) -> bool:
+    """True if a call takes no more scratch than where no arena is known of which it may take a part."""
+    poor = candidates(replace(general, least_arena_bytes=0), graph.target, graph.goal)
+    return any(each.kernel == call.kernel and each.scratch_bytes >= call.scratch_bytes for each in poor)
 
 
 def _variants(general: KernelCall, call: KernelCall) -> Iterator[Variant]:
