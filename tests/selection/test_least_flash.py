@@ -16,7 +16,7 @@ from kibi.engines.engine import entry_points, written_sources
 from kibi.engines.storage import storage_sources
 from kibi.ir import KernelCall
 from kibi.kernels import closure
-from kibi.selection import Goal, choose
+from kibi.selection import Goal, choose, least_flash
 from kibi.selection.choice import VARIANTS
 from kibi.selection.code_sizes import RECORD, RECORDED_SET, RECORDED_TARGET, code_bytes, is_recorded
 from kibi.selection.least_flash import _code_bytes, _Model, _Option
@@ -82,6 +82,14 @@ def test_no_choice_of_kernels_is_smaller() -> None:
         found = min((model.refined(each) for each in (model.smallest(), known)), key=model.excess)
         assert model.excess(found) == min(map(model.excess, product(*layers)))
         assert _code_bytes(found, frozenset()) <= model.most_code_bytes
+
+
+def test_where_choices_are_too_many_the_best_of_each_kind_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kinds of layers are then looked at one after another, and the shipped model gets the same kernels."""
+    calls, core = kibi.load(kibi.demo.model_path()).general_calls, target("cortex-m4")
+    expected = choose(calls, core, Goal.FLASH)
+    monkeypatch.setattr(least_flash, "_MOST_COMPARED", 1)
+    assert [each.kernel for each in choose(calls, core, Goal.FLASH)] == [each.kernel for each in expected]
 
 
 def test_a_custom_operator_needs_no_kernel_of_its_own_for_a_choice() -> None:

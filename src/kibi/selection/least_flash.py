@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, product
+from itertools import chain, combinations, product
+from math import prod
 
 from kibi.ir import KernelCall
 from kibi.kernels import closure, is_shipped
@@ -17,6 +18,8 @@ from kibi.targets import Target
 
 _ALIGNMENT = 4
 """Of constants in flash."""
+_MOST_COMPARED = 10_000
+"""Choices that are all compared; of more, those of one kind of layers after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +129,21 @@ class _Model:
         for number, options in enumerate(self.options):
             kinds[options[-1].kernel].append(number)
         order = [number for numbers in kinds.values() for number in numbers]
-        ways = (dict.fromkeys(self._ways(numbers)) for numbers in kinds.values())
-        joined: Iterator[_Choice] = (tuple(option for way in each for option in way) for each in product(*ways))
-        smallest: _Choice = min(joined, key=self.excess)
-        taken = dict(zip(order, smallest, strict=True))
+        ways = [tuple(dict.fromkeys(self._ways(numbers))) for numbers in kinds.values()]
+        taken = dict(zip(order, chain(*self._smallest_of(ways)), strict=True))
         return tuple(taken[number] for number in range(len(self.options)))
+
+    def _smallest_of(self, ways: Sequence[Sequence[_Choice]]) -> Sequence[_Choice]:
+        """Returns one way of each kind: the smallest together, or, of too many to compare, each the smallest beside the others."""
+        if prod(map(len, ways)) <= _MOST_COMPARED:
+            return min(product(*ways), key=self._excess_of)
+        best = [each[0] for each in ways]
+        for place, each in enumerate(ways):
+            best = min(([*best[:place], way, *best[place + 1 :]] for way in each), key=self._excess_of)
+        return best
+
+    def _excess_of(self, ways: Sequence[_Choice]) -> tuple[int, int]:
+        return self.excess(tuple(chain(*ways)))
 
     def _ways(self, numbers: Sequence[int]) -> Iterator[_Choice]:
         """The choices of layers of one kind, one for each set of kernels that can run them all."""
