@@ -287,7 +287,11 @@ def _codebook_call(call: KernelCall, found: Codebook, window: Window, shape: tup
     scratch_bytes = block * (size + window.output_width) + gathered_bytes
     # The whole row is read for each block of channels, and the output is written after each.
     distance = 0 if block == channels else window.output_width * channels
-    return KernelCall("kibi_conv2d_s8_codebook", params, scratch_bytes, inplace_distance_bytes=(distance,))
+    # It calls the kernel for decoded filters, whose parts it needs.
+    return KernelCall(
+        "kibi_conv2d_s8_codebook", params, scratch_bytes, inplace_distance_bytes=(distance,), features=call.features,
+        least_features=call.least_features,
+    )  # fmt: skip
 
 
 def _int4_call(call: KernelCall, zero_point: int, window: Window, weights: Array) -> KernelCall:

@@ -169,7 +169,7 @@ def blocks_scratch_bytes(window: Window, depth: int, output_channels: int, *, ro
 
 
 def side_by_side_bytes(window: Window) -> int:
-    """Scratch of as many blocks of an ungrouped convolution as are of use at once; 0 where there are none."""
+    """Scratch of as many blocks of an ungrouped convolution as are of use at once; 0 where that is one, or none."""
     elements = window.kernel_rows * window.kernel_width * window.channels
     is_whole = window.channels % 4 == 0
     pixels = block_pixels(window.output_width, elements, is_whole=is_whole, most_bytes=_FEW_BYTES)
@@ -177,7 +177,7 @@ def side_by_side_bytes(window: Window) -> int:
         return 0
     sizes = block_sizes(window.output_width, pixels)
     blocks = blocks_at_once(sizes, elements, is_whole=is_whole, most_bytes=_ROOMY_BYTES)
-    return block_bytes(pixels, elements, is_whole=is_whole, blocks=blocks)
+    return block_bytes(pixels, elements, is_whole=is_whole, blocks=blocks) if blocks > 1 else 0
 
 
 def _taken(window: Window, output_channels: int, most_bytes: int) -> int:
