@@ -118,7 +118,7 @@ def test_no_write_makes_a_file_that_open_would_refuse(
                 taken += 1
                 CModel(PlanFile(with_digest(bytearray(model.data.tobytes()))), weights=True)  # it opens
                 assert model.call("invoke") == 0
-    assert min(opened, refused, taken) > 10
+    assert min(opened, refused, taken) > amount(3, 10)
 
 
 @pytest.mark.parametrize("kernel", sorted(PARAMS))

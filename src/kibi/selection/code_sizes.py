@@ -56,6 +56,6 @@ def code_bytes(kernels: Iterable[str], parts: frozenset[str], paid: frozenset[st
 
 def _entry(name: str) -> Mapping[str, Any]:
     if name not in _functions():
-        raise InternalError(f"the code size of {name} is not recorded: python benchmarks/code_sizes.py --write")
+        raise InternalError(f"the code size of {name} is not recorded")
     entry: Mapping[str, Any] = _functions()[name]
     return entry
