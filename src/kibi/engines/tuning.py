@@ -11,7 +11,7 @@ from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
 from kibi.planner import Plan, PlannedModel, with_kernels
 from kibi.runtime import seeded_inputs
-from kibi.selection import Goal, candidates
+from kibi.selection import Goal, candidates, choose
 from kibi.targets import Memory, Target, targets
 from kibi.toolchain.cache import cached, digest, temporary_folder
 from kibi.toolchain.compilers import find_compiler
@@ -127,7 +127,9 @@ def tune(
         found = tuple(taken[call.kernel].candidate(node, call) for call in calls[node])
         best = min(found, key=lambda each: each.cost)
         layers.append(TunedLayer(node, planned.nodes[node].label, found, best.kernel))
-    best_layers = _smallest(layers, build) if goal is Goal.FLASH else tuple(layers)
+    best_layers = tuple(layers)
+    if goal is Goal.FLASH:
+        best_layers = _smallest(layers, [call.kernel for call in choose(planned.general_calls, target, goal)], build)
     return Tuning(goal, best_layers, _named(general, {layer.node: layer.chosen for layer in best_layers}))
 
 
@@ -196,10 +198,14 @@ class _Build:
         path.write_text(json.dumps(counts), encoding="utf-8", newline="\n")
 
 
-def _smallest(layers: Sequence[TunedLayer], build: _Build) -> tuple[TunedLayer, ...]:
-    """The layers with general kernels, but for each variant with which the program becomes smaller."""
-    best = [replace(layer, chosen=layer.candidates[-1].kernel) for layer in layers]
-    flash = build.counted({layer.node: layer.chosen for layer in best}).flash_bytes
+def _smallest(layers: Sequence[TunedLayer], ruled: Sequence[str], build: _Build) -> tuple[TunedLayer, ...]:
+    """The layers with general kernels, or with those that the rules choose, but for each variant that makes the program smaller."""
+    starts = (
+        [replace(layer, chosen=layer.candidates[-1].kernel) for layer in layers],
+        [replace(layer, chosen=ruled[layer.node]) for layer in layers],
+    )
+    sizes = [build.counted({layer.node: layer.chosen for layer in start}).flash_bytes for start in starts]
+    flash, best = min(zip(sizes, starts, strict=True), key=lambda each: each[0])
     for kernel in dict.fromkeys(each.kernel for layer in layers for each in layer.candidates[:-1]):
         tried = [
             replace(layer, chosen=kernel) if any(each.kernel == kernel for each in layer.candidates) else layer
