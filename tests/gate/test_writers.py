@@ -28,6 +28,7 @@ def test_summary_counts_what_was_checked_and_what_does_not_hold() -> None:
     ("figure", "reason"),
     [
         (Figure(KINDS["ram"], 9.0, 8.0), "RAM 9 is 1 byte over the budget of 8"),
+        (Figure(KINDS["cycles"], 9.0, 8.0), "cycles 9 is 1 cycle over the budget of 8"),
         (Figure(KINDS["ram"], 8.0, 8.0), ""),
         (Figure(KINDS["flash"], 9.0, 8.0, "board's memory"), "flash 9 is 1 byte over the board's memory of 8"),
         (Figure(KINDS["stack"], 9.0, 9.0, "budget", 7.0, 8.0), "stack 9 is 2 bytes over the recorded 7, where 8 is allowed"),

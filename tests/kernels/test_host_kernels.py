@@ -136,7 +136,7 @@ class _Emulated:
         ctypes.memmove(output, made, output_bytes)
 
     def place(self, data: Array) -> int:
-        """Keep a copy to be sent, and return the address that stands for it here."""
+        """Keep a copy to be sent, and return the address that the other program replaces by its own."""
         copy = data.copy()
         self._kept[copy.ctypes.data] = copy
         return int(copy.ctypes.data)

@@ -267,7 +267,7 @@ def _cycles(found: "Measurement", place: Place) -> float:
     """The estimate of cycles. It is a figure only where a budget asks for it: it also changes with the place of code in caches.
 
     Raises:
-        InputError: there is none for this core.
+        InputError: Kibi has no table of cycles for this core.
     """
     if found.cycles_estimate is None:
         raise InputError(f"no table of cycles is published for {place.target.name}. Leave the budget of cycles out.")

@@ -22,7 +22,7 @@ class Kind:
     Attributes:
         name: the key in kibi.toml and in the baseline.
         label: the words for people.
-        unit: `bytes`, `instructions`, `part` (0 to 1) or `bits` (1: they are equal).
+        unit: `bytes`, `instructions`, `cycles`, `part` (0 to 1) or `bits` (1: they are equal).
     """
 
     name: str
@@ -82,7 +82,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType({
         Kind("stack", "stack", "bytes"),
         Kind("flash", "flash", "bytes"),
         Kind("instructions", "instructions", "instructions"),
-        Kind("cycles", "cycles", "instructions"),
+        Kind("cycles", "cycles", "cycles"),
         Kind("longest_step", "longest step", "instructions"),
         Kind("accuracy", "accuracy", "part"),
         Kind("auc", "area under the curve", "part"),
