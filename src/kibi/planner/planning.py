@@ -1,6 +1,6 @@
 """From a graph to its plan: order, lifetimes, placement."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -141,13 +141,7 @@ def plan(
     """
     started = perf_counter()
     check_effort(effort, seconds)
-    if (regions is None and place_weights) or (regions is not None and ram_bytes is not None):
-        what = (
-            "weights are placed in regions" if regions is None else "a limit of RAM is for one arena, not for regions"
-        )
-        raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
-    if place_weights and weights is Weights.RICE:
-        raise PlanError("weights that are placed in regions are stored as they are. Place none, or code none.")
+    _check_regions(regions, ram_bytes, weights if place_weights else None)
     check_limits(graph)
     if subgraphs is None:
         subgraphs = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
@@ -156,17 +150,15 @@ def plan(
     is_whole = granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None)
     is_alone = runs is None and regions is None and kernels is None
     check_recompute(recompute, is_alone=is_alone and read is None and not stripes, is_whole=is_whole)
-    made = partial(
-        plan, graph, target, runs=runs, scratch=scratch, granularity=granularity, inputs=inputs, outputs=outputs,
-        external_buffers=external_buffers, goal=goal, ram_bytes=ram_bytes, weights=weights, subgraphs=subgraphs, effort=effort,
-        watch=watch,
-    )  # fmt: skip
     if recompute > 1:
+        made = partial(
+            plan, graph, target, runs=runs, scratch=scratch, granularity=granularity, inputs=inputs, outputs=outputs,
+            external_buffers=external_buffers, goal=goal, ram_bytes=ram_bytes, weights=weights, subgraphs=subgraphs, effort=effort,
+            watch=watch,
+        )  # fmt: skip
         share = None if seconds is None else seconds / MOST_PLANS
-        lowered = partial(lowered_for, slow=None, target=target, goal=goal, kernels=None, subgraphs=subgraphs)
-        best = best_recomputed(
-            handed, recompute, lambda stages: made(stripes=stages, seconds=share), lowered, ram_bytes
-        )
+        lower = partial(lowered_for, slow=None, target=target, goal=goal, kernels=None, subgraphs=subgraphs)
+        best = best_recomputed(handed, recompute, lambda stages: made(stripes=stages, seconds=share), lower, ram_bytes)
         return replace(best, solve_seconds=perf_counter() - started)
     check_slow(read, bandwidth, is_alone=is_alone)
     # What is packed for a variant is no longer the constant that regions are asked to hold.
@@ -174,27 +166,25 @@ def plan(
     if weights is Weights.RICE:
         chosen = coded_weights(select(handed, target, goal, chosen)).kernels
     order = None if runs is None else tuple(runs)
-    ways: Iterable[Windows | None] = (None,)
+    lower = partial(lowered_for, handed, target=target, goal=goal, subgraphs=subgraphs)
+    ways: Iterable[tuple[Windows | None, LoweredGraph]] = _plain_ways(lower, chosen, ram_bytes)
     if read is not None and bandwidth is not None:
         search = WindowSearch(handed, target, goal, read, bandwidth, subgraphs, is_whole)
-        ways = fitting(search, ram_bytes, _SHARES)
-    for windows in ways:
-        slow = None if windows is None else windows.slow
-        wanted = lowered_for(handed, slow, target, goal, chosen, subgraphs)
+        found = fitting(search, ram_bytes, _SHARES)
+        ways = ((windows, lower(slow=windows.slow, kernels=chosen)) for windows in found)
+    for windows, lowered in ways:
+        slow, wanted = None if windows is None else windows.slow, lowered
         asked = _Asked(wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights)
         best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
         if windows is not None and windows.ahead and (ram_bytes is None or best.arena_bytes <= ram_bytes):
             slow = replace(windows.slow, ahead=True)
-            fetching, wanted = wanted, lowered_for(handed, slow, target, goal, chosen, subgraphs)
+            wanted = lower(slow=slow, kernels=chosen)
             place = partial(replace(asked, graph=wanted).reordered, best)
-            best = planned_ahead(fetching, wanted, best, slow, target, Asked(ram_bytes, windows.most_seconds), place)
+            best = planned_ahead(lowered, wanted, best, slow, target, Asked(ram_bytes, windows.most_seconds), place)
         if ram_bytes is None or best.arena_bytes <= ram_bytes:
             break
     else:
-        frugal = frugal_kernels(wanted) if chosen is None and read is None else wanted.kernels
-        if frugal == wanted.kernels:
-            raise PlanError(_too_large(best, inputs, ram_bytes or 0))
-        return replace(made(kernels=frugal, stripes=stripes, seconds=seconds), solve_seconds=perf_counter() - started)
+        raise PlanError(_too_large(best, inputs, ram_bytes or 0))
     best = best if order is not None else with_steps_joined(wanted, best)
     if scratch and regions is None and slow is None:
         best = with_roomy_scratch(wanted, best)
@@ -354,6 +344,36 @@ class _Asked:
         placement = place(buffers, rules=rules, capacity=capacity, time_limit_seconds=effort * seconds)
         bound = 0 if best is None else best.lower_bound_bytes
         return placement.plan(graph.name, self.target.name, order, order_bound_bytes=bound)
+
+
+def _check_regions(
+    regions: Sequence[Region] | None, ram_bytes: int | None, placed: Weights | ReadWeights | None
+) -> None:
+    """Checks that regions, a limit of RAM, and the way of storing weights that are placed in regions go together.
+
+    Raises:
+        PlanError: they do not.
+    """
+    if (regions is None and placed is not None) or (regions is not None and ram_bytes is not None):
+        what = (
+            "weights are placed in regions" if regions is None else "a limit of RAM is for one arena, not for regions"
+        )
+        raise PlanError(f"{what}. Give {'regions' if regions is None else 'each region its bytes'}, or leave it out.")
+    if placed is Weights.RICE:
+        raise PlanError("weights that are placed in regions are stored as they are. Place none, or code none.")
+
+
+def _plain_ways(
+    lower: Callable[..., LoweredGraph], kernels: Sequence[str] | None, ram_bytes: int | None
+) -> Iterator[tuple[None, LoweredGraph]]:
+    """Yields the graph with its kernels; where bytes are limited, also with none that takes a part of the arena for speed."""
+    wanted = lower(slow=None, kernels=kernels)
+    yield None, wanted
+    if ram_bytes is None or kernels is not None:
+        return
+    frugal = frugal_kernels(wanted)
+    if frugal != wanted.kernels:
+        yield None, lower(slow=None, kernels=frugal)
 
 
 def _too_large(best: Plan, inputs: Handover, ram_bytes: int) -> str:
