@@ -34,6 +34,27 @@ def test_tables_have_the_operators_and_totals_that_json_has(kibi: Kibi, glyphs: 
         assert f"| `{cost['op']}` | `{cost['name']}` | {cost['macs']:,} | {cost['instructions']:,} |" in text
 
 
+def test_tables_of_a_board_have_what_its_core_waits(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
+    """By operator and by cause, adding up to the total; without a board there is no column of waits in Markdown."""
+    sheet, page = tmp_path / "m.csv", tmp_path / "m.md"
+    words = ("--board", "stm32l4r5zi", "--csv", sheet, "--markdown", page, "--json")
+    record = kibi("measure", glyphs, "--no-oracle", *words).record
+    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8").splitlines()))
+    stalls = record["waits"]["stalls"]
+    for name, total in {
+        "cycles_estimate": record["cycles_estimate"],
+        **{f"stalls_{each}": stalls[each] for each in stalls},
+    }.items():
+        assert int(rows[-1][name]) == total == sum(int(row[name]) for row in rows[:-1])
+        assert all(int(row[name]) >= 0 for row in rows)
+    assert sum(stalls.values()) > 0
+    text = page.read_text(encoding="utf-8")
+    assert f"| waits for weights and tables | {stalls['data']:,} |" in text
+    first = record["ops"][0]
+    waits = f"| {first['cycles_estimate']:,} | {sum(first['stalls'].values()):,} |"
+    assert next(line for line in text.splitlines() if f"`{first['name']}`" in line).endswith(waits)
+
+
 def test_node_data_have_every_operator_by_its_number_in_the_file(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """In the graph of the name that the subgraph has; bytes are those of the kernels' constants."""
     record = kibi("measure", glyphs, "--no-oracle", "--node-data", tmp_path / "nodes", "--json").record

@@ -210,7 +210,7 @@ def test_measurements_as_tables_hold_hostile_names() -> None:
     costs = tuple(OperatorCost(name, name, 1, 2, 3) for name in (*NAMES, "=1+1", "+1", "-1", "@SUM(A1)"))
     found = replace(_MEASURED, model=NAMES[0], target=NAMES[-1], ops=costs, instructions=2 * len(costs))
     rows = list(csv.reader(io.StringIO(measurement_csv(found).text)))
-    assert {len(each) for each in rows} == {17}
+    assert {len(each) for each in rows} == {20}
     assert [each[3] for each in rows[1:-2]] == [each[4] for each in rows[1:-2]]
     for cells in rows[1:]:
         assert all(cell.isprintable() and not cell.startswith(("=", "+", "-", "@")) for cell in cells)
