@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kibi.errors import InputError, PlanError, bounded
 from kibi.ir import Graph
 from kibi.printable import printable
-from kibi.targets import Target
+from kibi.targets import Memory, Target
 from kibi.targets import target as target_named
 
 if TYPE_CHECKING:
@@ -236,6 +236,8 @@ def measure_plan(
     level: str = "s",
     seed: int = 0,
     runs: int | None = None,
+    memory: Memory | None = None,
+    code_in_ram: bool = False,
 ) -> "Measurement":
     """Runs a model's plan file by a core on the emulated processor of its plan, as `measure` does for generated C.
 
@@ -248,6 +250,8 @@ def measure_plan(
         level: of the compiler: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the first random inputs.
         runs: how many inputs to try; None: one, or several where elements of the input choose what runs.
+        memory: how the processor reads its flash, at the clock of the plan's target; None for a flash without wait states.
+        code_in_ram: True if the core's code runs from a RAM without wait states; the file stays in flash.
 
     Returns:
         The costs of one inference; `ops` has a line for each kernel.
@@ -262,7 +266,16 @@ def measure_plan(
     from kibi.reports.plan_file_costs import measure_plan_file  # noqa: PLC0415
 
     planned = validate(model, plan)
-    return measure_plan_file(planned, _target(plan.target), compiler=compiler, level=level, seed=seed, runs=runs)
+    return measure_plan_file(
+        planned,
+        _target(plan.target),
+        compiler=compiler,
+        level=level,
+        seed=seed,
+        runs=runs,
+        memory=memory,
+        code_in_ram=code_in_ram,
+    )
 
 
 def _target(target: str | Target) -> Target:

@@ -50,13 +50,26 @@ def test_code_in_ram_takes_ram_and_waits_for_no_instruction(kibi: Kibi, glyphs: 
     assert f"+ code {taken:,}" in kibi("measure", glyphs, *_BOARD, "--code-in", "ram").out
 
 
+def test_plan_file_waits_for_its_bytes_and_for_the_core(kibi: Kibi, glyphs: Path) -> None:
+    """Both are in flash; with the code in RAM only the file is."""
+    words = ("measure", glyphs, "--format", "plan", "--json")
+    plain, waited, ram = (kibi(*words, *each).record for each in ((), _BOARD[:2], (*_BOARD[:2], "--code-in", "ram")))
+    stalls = waited["waits"]["stalls"]
+    assert min(stalls["fetch"], stalls["data"]) > 10_000
+    assert waited["cycles_estimate"] == plain["cycles_estimate"] + sum(stalls.values())
+    assert waited["instructions"] == plain["instructions"]
+    assert sum(op["stalls"]["data"] for op in waited["ops"]) > 10_000
+    assert (ram["waits"]["stalls"]["fetch"], ram["waits"]["stalls"]["literal"]) == (0, 0)
+    assert ram["waits"]["stalls"]["data"] > 10_000
+    assert ram["ram_bytes"] == waited["ram_bytes"] + ram["waits"]["code_ram_bytes"]
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         (("--code-in", "rom"), "unknown place 'rom'"),
-        (("--code-in", "ram"), "is for C on a --board whose flash is modelled"),
-        (("--code-in", "ram", "--board", "stm32f103c8"), "is for C on a --board whose flash is modelled"),
-        (("--code-in", "ram", "--board", "rp2040", "--format", "plan"), "is for C on a --board"),
+        (("--code-in", "ram"), "is for a --board whose flash is modelled"),
+        (("--code-in", "ram", "--board", "stm32f103c8"), "is for a --board whose flash is modelled"),
     ],
 )
 def test_place_of_code_without_a_memory_is_refused(

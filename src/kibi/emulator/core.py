@@ -8,7 +8,7 @@ guard is exact to the byte: an access is checked before it happens.
 import ctypes
 import threading
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -45,6 +45,21 @@ class Block:
     def end(self) -> int:
         """The first address after it."""
         return self.address + self.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bytes in flash after the image, which the program is given by address and may only read.
+
+    Attributes:
+        name: for error texts.
+        data: the bytes.
+        alignment: their address is a multiple of it; a power of two.
+    """
+
+    name: str
+    data: bytes
+    alignment: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +147,7 @@ class Core:
         audit: bool = False,
         memory: Memory | None = None,
         code_in_ram: bool = False,
+        stored: Sequence[Stored] = (),
     ) -> None:
         """Loads the image.
 
@@ -144,6 +160,7 @@ class Core:
             memory: how the core reads its flash, at the clock of the target; None for no wait states. Cores without a timing
                 table have no cycles, and wait for nothing.
             code_in_ram: True if code and its literals are in a RAM without wait states, and only constants are in flash.
+            stored: what is in flash after the image; `stored_addresses` has their addresses.
 
         Raises:
             EmulationError: the target's core is not emulated, or the image does not fit.
@@ -155,7 +172,7 @@ class Core:
         self._engine = Engine(target.emulated_cpu)
         self._blocks: list[Block] = []
         self._ranges = np.zeros(0, dtype=RANGE)
-        self._load()
+        self.stored_addresses = self._load(stored)
         self._code_first, self._code = code_table(image, target)
         self._labelled = self._labelled_code({})
         self._stack = self._add_block("stack", stack_bytes, 8, writable=True)
@@ -262,24 +279,34 @@ class Core:
         segments = [each for each in self._image.segments if each.address < RAM_ADDRESS]
         if memory is None or self._target.timing is None or not segments:
             return Waits()
-        end = max(each.address + each.size_bytes for each in segments)
+        end = max(block.end for block in self._blocks if block.address < RAM_ADDRESS)
         code_end = max((each.address + each.size_bytes for each in segments if each.executable), default=FLASH_ADDRESS)
         return Waits(memory, self._target.clock_hz, min(code_end, end) if code_in_ram else FLASH_ADDRESS, end)
 
-    def _load(self) -> None:
-        flash_end = FLASH_ADDRESS
+    def _load(self, stored: Sequence[Stored]) -> tuple[int, ...]:
+        """Maps flash and RAM, writes the image and what is stored after it, and returns the addresses of the latter."""
+        flash_end, addresses = FLASH_ADDRESS, []
         for segment in self._image.segments:
             self._blocks.append(Block(segment.name, segment.address, segment.size_bytes, segment.writable))
             flash_end = flash_end if segment.writable else max(flash_end, segment.address + segment.size_bytes)
+        for each in stored:
+            addresses.append(_round_up(flash_end + _GAP_BYTES, each.alignment))
+            flash_end = addresses[-1] + len(each.data)
+            if flash_end > RAM_ADDRESS - _PAGE_BYTES:
+                raise EmulationError(f"no room for {each.name!r}: {len(each.data)} bytes in flash, after the image")
+            self._blocks.append(Block(each.name, addresses[-1], len(each.data), writable=False))
         flash_bytes = max(_round_up(flash_end - FLASH_ADDRESS, _PAGE_BYTES), _PAGE_BYTES)
         self._engine.map(FLASH_ADDRESS, flash_bytes, writable=False, executable=True)
         self._engine.map(RAM_ADDRESS, _RAM_BYTES, writable=True, executable=False)
         for segment in self._image.segments:
             self._engine.write(segment.address, segment.data or bytes(segment.size_bytes))
+        for address, each in zip(addresses, stored, strict=True):
+            self._engine.write(address, each.data)
         if self._target.has_fpu:
             full_access = 0xF << 20  # coprocessors 10 and 11
             self._engine.set_register(arm_const.UC_ARM_REG_C1_C0_2, full_access)
             self._engine.set_register(arm_const.UC_ARM_REG_FPEXC, 1 << 30)
+        return tuple(addresses)
 
     def _install_hooks(self, *, audit: bool) -> None:
         hook, state = hook_library(), ctypes.byref(self._state)

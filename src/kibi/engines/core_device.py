@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.emulator import Call, Core
+from kibi.emulator import Call, Core, Stored
 from kibi.engines.core import PAUSED, written_core
 from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.planfile.reader import PlanFile
-from kibi.targets import Target
+from kibi.targets import Memory, Target
 from kibi.toolchain import Image, build_image
 
 MODEL_BYTES = 52
@@ -37,7 +37,8 @@ _FUNCTIONS = (
 class CoreDeviceEngine:
     """A plan file, run by the core in C on an emulated processor.
 
-    The file is read-only there; only the arena, the state, external buffers, the model's struct and the stack can be written.
+    The file is in flash, after the core's code; only the arena, the state, external buffers, the model's struct and the stack can
+    be written.
 
     Args:
         file: the plan file.
@@ -45,6 +46,8 @@ class CoreDeviceEngine:
         kernels: names of the core's kernels; None: those that the file needs.
         compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
+        memory: how the processor reads its flash, at the clock of the target; None for a flash without wait states.
+        code_in_ram: True if the core's code runs from a RAM without wait states; the file stays in flash.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
@@ -59,19 +62,21 @@ class CoreDeviceEngine:
         kernels: Sequence[str] | None = None,
         compiler: str = "zig",
         level: str = "s",
+        memory: Memory | None = None,
+        code_in_ram: bool = False,
     ) -> None:
         self.file = file
         parts = file.parts if kernels is None else None
         self.image = core_image(
             file.kernels if kernels is None else kernels, target, compiler=compiler, level=level, parts=parts
         )
-        self._core = Core(self.image, target)
+        stored = [Stored("plan file", file.data, file.header["alignment"])]
+        self._core = Core(self.image, target, memory=memory, code_in_ram=code_in_ram, stored=stored)
         callers = (name for name in self.image.symbols if name.startswith(_CALLER))
         self._kernels = {name: name.removeprefix(_CALLER) for name in callers}
         self._model = self._core.allocate("model", MODEL_BYTES, alignment=4)
         self._port = self._core.allocate("port", _PORT_BYTES, alignment=4)
-        data = self._core.allocate("plan file", len(file.data), alignment=file.header["alignment"], writable=False)
-        self._core.write(data, file.data)
+        data = self._core.stored_addresses[0]
         arena = self._core.allocate("arena", file.arena_bytes, alignment=file.header["arena_alignment"], is_exact=True)
         kernels_address = self.image.symbols["kibi_core_kernels"].address
         self._call("open_trusted", data, len(file.data), kernels_address, arena, file.arena_bytes)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kibi.dtypes import Array
 from kibi.eager.memory.blocks import whole_number
+from kibi.emulator import Spent
 from kibi.engines.core import CoreEngine
 from kibi.engines.core_device import MODEL_BYTES, CoreDeviceEngine
 from kibi.ir import Graph
@@ -13,10 +14,10 @@ from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.planner.plan import Plan
 from kibi.reports.branches import usual_runs
-from kibi.reports.measurement import Measurement, OperatorCost, outputs_of_each, same_bits
+from kibi.reports.measurement import Measurement, OperatorCost, outputs_of_each, same_bits, with_waits
 from kibi.reports.verification import Verification, layout_difference
 from kibi.runtime import Interpreter, seeded_inputs
-from kibi.targets import Target
+from kibi.targets import Memory, Target
 
 
 def measure_plan_file(
@@ -27,6 +28,8 @@ def measure_plan_file(
     level: str = "s",
     seed: int = 0,
     runs: int | None = None,
+    memory: Memory | None = None,
+    code_in_ram: bool = False,
 ) -> Measurement:
     """Runs a model's plan file on the emulated core, and compares it with the Python runtime.
 
@@ -39,6 +42,8 @@ def measure_plan_file(
         level: `0`, `1`, `2`, `3` or `s`.
         seed: the seed of the first random inputs.
         runs: how many inputs to try, of this seed and the next ones; None: one, or several where inputs choose what runs.
+        memory: how the processor reads its flash, at the clock of the target; None for a flash without wait states.
+        code_in_ram: True if the core's code runs from a RAM without wait states; the file stays in flash.
 
     Raises:
         InputError: seed or runs are out of range.
@@ -49,7 +54,7 @@ def measure_plan_file(
     first = whole_number(seed, "the seed", least=0)
     count = usual_runs(graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
-    engine = CoreDeviceEngine(file, target, compiler=compiler, level=level)
+    engine = CoreDeviceEngine(file, target, compiler=compiler, level=level, memory=memory, code_in_ram=code_in_ram)
     interpreter = Interpreter(planned.model, planned.plan)
     taken, is_exact = [], True
     for each in seeds:
@@ -64,7 +69,7 @@ def measure_plan_file(
     state = MODEL_BYTES + file.state_bytes
     slowest = max(taken, key=lambda call: call.cycles_estimate or 0)
     is_timed = slowest.cycles_estimate is not None
-    return Measurement(
+    found = Measurement(
         model=graph.name,
         target=target.name,
         macs=graph.macs,
@@ -90,6 +95,7 @@ def measure_plan_file(
                 most.by_operator.get(name, 0),
                 0,
                 slowest.cycles_by_operator.get(name, 0) if is_timed else None,
+                None if slowest.spent is None else slowest.spent.get(name, Spent()).stalls,
             )
             for name in file.kernels
         ),
@@ -99,6 +105,7 @@ def measure_plan_file(
         stack_bytes_min=min(call.stack_bytes for call in taken),
         not_executed=(),
     )
+    return with_waits(found, taken, image, target, memory, code_in_ram=code_in_ram)
 
 
 def with_plan_file(

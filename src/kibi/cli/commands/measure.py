@@ -143,7 +143,7 @@ def measure(
     )
     picked, tool = chosen_processor(target, board, clock), compiler_named(compiler)
     processor = picked.target
-    memory = measured_memory(picked, code_in, is_for_c=format_named(file_format) == "c")
+    memory = measured_memory(picked, code_in)
     emulated_target(processor.name)
     is_plan = format_named(file_format) == "plan"
     check_read(weights, is_for_c=not (is_plan or tune))
@@ -171,7 +171,16 @@ def measure(
             tuning, made = tuned(graph, made, options, picked, is_given=plan is not None, compiler=tool, level=level)
             tunings = [tuning]
         if is_plan:
-            found = kibi.measure_plan(graph, made, compiler=tool, level=level, seed=seed, runs=runs)
+            found = kibi.measure_plan(
+                graph,
+                made,
+                compiler=tool,
+                level=level,
+                seed=seed,
+                runs=runs,
+                memory=memory,
+                code_in_ram=code_in == "ram",
+            )
         else:
             extras = Extras.of(slices=slices or slice_limit is not None, checkpoints=checkpoints)
             command = library_command(

@@ -122,22 +122,21 @@ def place_words(picked: Chosen, board_name: str | None, *, is_tuned: bool) -> li
     return ["--target", picked.target.name]
 
 
-def measured_memory(picked: Chosen, code_in: str, *, is_for_c: bool) -> Memory | None:
+def measured_memory(picked: Chosen, code_in: str) -> Memory | None:
     """Returns the memory that cycles are counted with; None for zero wait states.
 
     Args:
         picked: what the options name.
         code_in: where code runs from.
-        is_for_c: False for a plan file, whose memory is not modelled.
 
     Raises:
         InputError: there is no such place, or nothing is known of the flash that code would be taken from.
     """
     if code_in not in CODE_PLACES:
         raise InputError(f"unknown place {code_in!r}. Code runs from {' or '.join(CODE_PLACES)}.")
-    found = picked.board.memory if picked.board is not None and is_for_c else None
+    found = picked.board.memory if picked.board is not None else None
     if code_in != "flash" and found is None:
-        raise InputError("--code-in is for C on a --board whose flash is modelled: see `kibi boards --json`, memory.")
+        raise InputError("--code-in is for a --board whose flash is modelled: see `kibi boards --json`, memory.")
     return found
 
 
