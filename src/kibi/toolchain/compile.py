@@ -56,7 +56,7 @@ def compile_objects(
     folders = [Path(folder).absolute() for folder in includes]
     command = [
         *(tool.c if language == "c99" else tool.cxx),
-        *compile_flags(tool.name, target, level, language, sanitize=sanitize),
+        *compile_flags(tool.flags, target, level, language, sanitize=sanitize),
         *(f"-I{folder}" for folder in folders),
         *flags,
     ]

@@ -26,12 +26,14 @@ class Compiler:
         name: `zig`, `gcc` or `clang`.
         c, cxx: the commands that compile C and C++, and that link.
         identity: name, version and path, which tell this compiler's output from another's.
+        flags: whose flags it takes: `zig`, `zig clang`, `gcc` or `clang`.
     """
 
     name: str
     c: tuple[str, ...]
     cxx: tuple[str, ...]
     identity: str
+    flags: str
 
     @property
     def version(self) -> str:
@@ -57,7 +59,7 @@ def _found(name: str, target: Target) -> Compiler:
             "your compiler, or take a core that `kibi targets` lists, or the host."
         )
     if name == "zig":
-        return _zig()
+        return _zig_for(target)
     if name == "clang":
         return _clang()
     if name != "gcc":
@@ -120,7 +122,26 @@ def _zig() -> Compiler:
         release = version("ziglang")
     except PackageNotFoundError:
         release = tool_output([command, "version"])
-    return Compiler("zig", (command, "cc"), (command, "c++"), f"zig {release}")
+    return Compiler("zig", (command, "cc"), (command, "c++"), f"zig {release}", "zig")
+
+
+def _zig_for(target: Target) -> Compiler:
+    """For Thumb, zig's clang without zig's driver, if this zig has it: the code is the same, and takes half the time to make."""
+    is_thumb = target.zig_target.startswith("thumb-") and bool(target.gcc_flags)
+    return (_zig_clang() if is_thumb else None) or _zig()
+
+
+@lru_cache
+def _zig_clang() -> Compiler | None:
+    command = (zig_command(), "clang")
+    if subprocess.run([*command, "--version"], capture_output=True, check=False).returncode != 0:
+        return None
+    return replace(_zig(), c=command, cxx=command, flags="zig clang")
+
+
+def zig_headers() -> Path:
+    """The folder of the headers that belong to zig's clang."""
+    return Path(zig_command()).parent / "lib" / "include"
 
 
 def lld_command() -> str:
@@ -139,7 +160,7 @@ def _clang() -> Compiler:
     path = shutil.which("clang")
     if path is None:
         raise ToolchainError("clang is not on PATH. Install it, for example by `apt install clang lld`, or use zig.")
-    return replace(_from_path(path, "clang++"), name="clang")
+    return replace(_from_path(path, "clang++"), name="clang", flags="clang")
 
 
 def _gcc_for_devices() -> Compiler:
@@ -172,7 +193,7 @@ def _system_command() -> tuple[str, str] | None:
 
 @lru_cache
 def _from_path(c: str, cxx: str) -> Compiler:
-    return Compiler("gcc", (c,), (cxx,), f"{c} {tool_output([c, '--version'])}")
+    return Compiler("gcc", (c,), (cxx,), f"{c} {tool_output([c, '--version'])}", "gcc")
 
 
 def tool_output(command: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kibi.errors import ToolchainError
 from kibi.targets import Target
+from kibi.toolchain.compilers import zig_headers
 
 LEVELS = ("0", "1", "2", "3", "s")
 LANGUAGES = ("c99", "c++17")
@@ -29,7 +30,7 @@ def compile_flags(compiler: str, target: Target, level: str, language: str, *, s
     """Returns the flags of one compilation, without the include folders and the files.
 
     Args:
-        compiler: `zig`, `gcc` or `clang`.
+        compiler: whose flags: `zig`, `zig clang`, `gcc` or `clang`.
         target: the processor.
         level: one of `LEVELS`.
         language: `c99`, or `c++17` to compile C files as C++.
@@ -80,4 +81,14 @@ def _clang_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
     return ("--target=arm-none-eabi", *target.gcc_flags, words, *own_headers)
 
 
-_MACHINE = {"zig": _zig_machine, "gcc": _gcc_machine, "clang": _clang_machine}
+def _zig_clang_machine(target: Target, _: bool) -> tuple[str, ...]:
+    """For devices alone."""
+    return (*_clang_machine(target, sanitize=False), "-nostdinc", "-isystem", str(zig_headers()), "-fno-spell-checking")
+
+
+_MACHINE = {
+    "zig": _zig_machine,
+    "zig clang": _zig_clang_machine,
+    "gcc": _gcc_machine,
+    "clang": _clang_machine,
+}

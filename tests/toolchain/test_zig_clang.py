@@ -1,0 +1,57 @@
+"""Zig's clang, called without zig's driver: the same code in half the time; zigs without it use the driver."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kibi.kernels import kernel_folder, text_of
+from kibi.targets import target
+from kibi.toolchain import compile_objects, compilers
+from kibi.toolchain.compilers import find_compiler
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A zig that does not know the command `clang`."""
+    zig = tmp_path / "zig"
+    zig.write_text(f'#!/bin/sh\n[ "$1" = clang ] && exit 1\nexec "{compilers.zig_command()}" "$@"\n', encoding="utf-8")
+    zig.chmod(0o755)
+    (tmp_path / "lib").symlink_to(Path(compilers.zig_command()).parent / "lib")
+    monkeypatch.setattr(compilers, "_zig_path", lambda: str(zig))
+    compilers._zig.cache_clear()
+    compilers._zig_clang.cache_clear()
+    yield
+    compilers._zig.cache_clear()
+    compilers._zig_clang.cache_clear()
+
+
+def _code(folder: Path) -> list[bytes]:
+    """What is linked of two kernels: the sections of an object that hold code and constants."""
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415
+
+    found = []
+    for name in ("kibi_add_s8.c", "kibi_softmax_f32.c"):
+        (folder / name).write_text(text_of(name, ("armv7em", "portable")).text, encoding="utf-8")
+        includes = [kernel_folder("armv7em"), kernel_folder("portable")]
+        (made,) = compile_objects([folder / name], target("cortex-m4"), level="s", includes=includes)
+        with made.open("rb") as stream:
+            sections = ELFFile(stream).iter_sections()
+            found += [each.data() for each in sections if each.name.startswith((".text", ".rodata"))]
+    return found
+
+
+def test_code_is_that_of_zig_s_driver(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Byte for byte, so that no figure depends on the way."""
+    processor = target("cortex-m4")
+    assert find_compiler("zig", processor).c[-1] == "clang"
+    first = _code(tmp_path)
+    request.getfixturevalue("driver")
+    assert find_compiler("zig", processor).c[-1] == "cc"
+    assert _code(tmp_path) == first
+    assert sum(map(len, first)) > 500
+
+
+def test_the_driver_compiles_for_all_that_is_not_thumb() -> None:
+    """It knows where the host's headers are."""
+    assert find_compiler("zig", target("host")).c[-1] == "cc"
