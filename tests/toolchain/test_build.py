@@ -213,7 +213,7 @@ def test_shared_libraries_of_other_systems_are_linked_by_their_own_linkers() -> 
     """Lld for ELF knows Linux alone."""
     tool = find_compiler("zig", target_named("host"))
     assert _zig_shared(tool, "linux")[1:] == ("ld.lld", "-shared")
-    assert _zig_shared(tool, "darwin") == _zig_shared(tool, "win32") == (*tool.c, "-shared")
+    assert _zig_shared(tool, "darwin") == _zig_shared(tool, "win32") == (*tool.link, "-shared")
 
 
 @pytest.mark.slow
@@ -229,7 +229,7 @@ def test_host_kernels_and_a_library_are_built_for_other_systems(triple: str, tmp
         for flag in compile_flags("zig", target_named("host"), "1", "c99", sanitize=False)
         if flag != "-march=native"
     ]
-    command = [*tool.c, "-target", triple, f"-mcpu={processor}", *flags]
+    command = [*tool.link, "-target", triple, f"-mcpu={processor}", *flags]
     folders = [kernel_folder(name) for name in ("host", "portable")]
     for kernel in sorted(folders[0].glob("*.c")):
         includes = [f"-I{folder}" for folder in folders]

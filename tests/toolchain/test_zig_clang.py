@@ -1,6 +1,5 @@
 """Zig's clang, called without zig's driver: the same code in half the time; zigs without it use the driver."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,13 @@ from kibi.toolchain.compilers import find_compiler
 
 
 @pytest.fixture
-def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A zig that does not know the command `clang`."""
     zig = tmp_path / "zig"
     zig.write_text(f'#!/bin/sh\n[ "$1" = clang ] && exit 1\nexec "{compilers.zig_command()}" "$@"\n', encoding="utf-8")
     zig.chmod(0o755)
     (tmp_path / "lib").symlink_to(Path(compilers.zig_command()).parent / "lib")
     monkeypatch.setattr(compilers, "_zig_path", lambda: str(zig))
-    compilers._zig.cache_clear()
-    compilers._zig_clang.cache_clear()
-    yield
-    compilers._zig.cache_clear()
-    compilers._zig_clang.cache_clear()
 
 
 def _code(folder: Path) -> list[bytes]:
@@ -52,6 +46,13 @@ def test_code_is_that_of_zig_s_driver(tmp_path: Path, request: pytest.FixtureReq
     assert sum(map(len, first)) > 500
 
 
-def test_the_driver_compiles_for_all_that_is_not_thumb() -> None:
-    """It knows where the host's headers are."""
-    assert find_compiler("zig", target("host")).c[-1] == "cc"
+def test_host_needs_its_c_library_s_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them, and for C++, zig's driver brings its own along."""
+    host = target("host")
+    assert find_compiler("zig", host, "c++17").c[-1] == "cc"
+    monkeypatch.setattr(compilers, "_has_glibc_headers", lambda: False)
+    found = find_compiler("zig", host)
+    assert (found.c[-1], found.link[-1]) == ("cc", "cc")
+    monkeypatch.setattr(compilers, "_has_glibc_headers", lambda: True)
+    found = find_compiler("zig", host)
+    assert (found.c[-1], found.link[-1]) == ("clang", "cc")

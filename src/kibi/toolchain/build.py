@@ -85,7 +85,9 @@ def build_shared(
     """
     objects = compile_objects(sources, _HOST, compiler=compiler, level=level, includes=includes, sanitize=sanitize)
     tool = find_compiler(compiler, _HOST)
-    command = _zig_shared(tool, sys.platform) if compiler == "zig" else (*tool.c, "-shared", *_gcc_runtimes(sanitize))
+    command = (
+        _zig_shared(tool, sys.platform) if compiler == "zig" else (*tool.link, "-shared", *_gcc_runtimes(sanitize))
+    )
     return _linked(
         "shared",
         _SHARED_NAMES.get(sys.platform, "library.so"),
@@ -101,7 +103,7 @@ def _zig_shared(tool: Compiler, system: str) -> tuple[str, ...]:
     On Linux lld alone links in milliseconds; the C library's functions come from the process that loads the library. Other systems
     have other formats, whose libraries must name where those functions are.
     """
-    return (zig_command(), "ld.lld", "-shared") if system.startswith("linux") else (*tool.c, "-shared")
+    return (zig_command(), "ld.lld", "-shared") if system.startswith("linux") else (*tool.link, "-shared")
 
 
 def load_shared(
@@ -143,7 +145,7 @@ def build_program(
     objects = compile_objects(
         sources, _HOST, compiler=compiler, level=level, includes=includes, sanitize=sanitize, flags=address
     )
-    command = (*tool.c, *(() if compiler == "zig" else (*_gcc_runtimes(sanitize), *address)))
+    command = (*tool.link, *(() if compiler == "zig" else (*_gcc_runtimes(sanitize), *address)))
 
     def link(output: Path) -> None:
         if compiler == "zig" and _linked_without_runtime(objects, output):

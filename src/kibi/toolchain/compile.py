@@ -52,7 +52,7 @@ def compile_objects(
     Raises:
         ToolchainError: the compiler is missing, a name is unknown, a source cannot be read, or one does not compile.
     """
-    tool = find_compiler(compiler, target)
+    tool = find_compiler(compiler, target, language)
     folders = [Path(folder).absolute() for folder in includes]
     command = [
         *(tool.c if language == "c99" else tool.cxx),

@@ -1,7 +1,9 @@
 """Finding the compilers: zig's bundled clang from PyPI, and those of `PATH`, GCC and clang."""
 
+import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,7 +26,8 @@ class Compiler:
 
     Attributes:
         name: `zig`, `gcc` or `clang`.
-        c, cxx: the commands that compile C and C++, and that link.
+        c, cxx: the commands that compile C and C++.
+        link: the command that links.
         identity: name, version and path, which tell this compiler's output from another's.
         flags: whose flags it takes: `zig`, `zig clang`, `gcc` or `clang`.
     """
@@ -32,6 +35,7 @@ class Compiler:
     name: str
     c: tuple[str, ...]
     cxx: tuple[str, ...]
+    link: tuple[str, ...]
     identity: str
     flags: str
 
@@ -41,25 +45,25 @@ class Compiler:
         return self.identity.removeprefix(self.c[0]).strip()
 
 
-def find_compiler(name: str, target: Target) -> Compiler:
-    """The compiler of that name that makes code for the target. It is noted as a tool that is used.
+def find_compiler(name: str, target: Target, language: str = "c99") -> Compiler:
+    """The compiler of that name that makes code for the target, from C or, for `c++17`, C++. It is noted as a tool that is used.
 
     Raises:
         ToolchainError: there is no compiler of that name, it is not installed, or it does not support the target.
     """
-    found = _found(name, target)
+    found = _found(name, target, language)
     note_tool(found.version)
     return found
 
 
-def _found(name: str, target: Target) -> Compiler:
+def _found(name: str, target: Target, language: str) -> Compiler:
     if not target.is_known:
         raise ToolchainError(
             f"the target {target.name} is C for a processor that Kibi does not know, so that it is not built here. Build it with "
             "your compiler, or take a core that `kibi targets` lists, or the host."
         )
     if name == "zig":
-        return _zig_for(target)
+        return _zig(target, language)
     if name == "clang":
         return _clang()
     if name != "gcc":
@@ -115,28 +119,39 @@ def _zig_path() -> str | None:
     return str(found[0]) if found else None
 
 
-@lru_cache
-def _zig() -> Compiler:
+def _zig(target: Target, language: str) -> Compiler:
+    """Zig's clang, without zig's driver where it is not needed: the code is the same, and takes half the time to make."""
     command = zig_command()
-    try:
-        release = version("ziglang")
-    except PackageNotFoundError:
-        release = tool_output([command, "version"])
-    return Compiler("zig", (command, "cc"), (command, "c++"), f"zig {release}", "zig")
-
-
-def _zig_for(target: Target) -> Compiler:
-    """For Thumb, zig's clang without zig's driver, if this zig has it: the code is the same, and takes half the time to make."""
-    is_thumb = target.zig_target.startswith("thumb-") and bool(target.gcc_flags)
-    return (_zig_clang() if is_thumb else None) or _zig()
+    driver = Compiler("zig", (command, "cc"), (command, "c++"), (command, "cc"), _zig_identity(command), "zig")
+    if not (_has_own_headers(target) or (target.is_host and language == "c99" and _has_glibc_headers())):
+        return driver
+    clang = (command, "clang")
+    return replace(driver, c=clang, cxx=clang, flags="zig clang") if _runs(*clang, "--version") else driver
 
 
 @lru_cache
-def _zig_clang() -> Compiler | None:
-    command = (zig_command(), "clang")
-    if subprocess.run([*command, "--version"], capture_output=True, check=False).returncode != 0:
-        return None
-    return replace(_zig(), c=command, cxx=command, flags="zig clang")
+def _zig_identity(command: str) -> str:
+    try:
+        return f"zig {version('ziglang')}"
+    except PackageNotFoundError:
+        return f"zig {tool_output([command, 'version'])}"
+
+
+@lru_cache
+def _runs(*command: str) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _has_own_headers(target: Target) -> bool:
+    """True for Thumb, whose C library is a few headers of Kibi's."""
+    return target.zig_target.startswith("thumb-") and bool(target.gcc_flags)
+
+
+@lru_cache
+def _has_glibc_headers() -> bool:
+    """True if this machine has the headers that clang finds by itself; zig's driver brings some along."""
+    is_usual = sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
+    return is_usual and Path("/usr/include/features.h").is_file()
 
 
 def zig_headers() -> Path:
@@ -193,7 +208,7 @@ def _system_command() -> tuple[str, str] | None:
 
 @lru_cache
 def _from_path(c: str, cxx: str) -> Compiler:
-    return Compiler("gcc", (c,), (cxx,), f"{c} {tool_output([c, '--version'])}", "gcc")
+    return Compiler("gcc", (c,), (cxx,), (c,), f"{c} {tool_output([c, '--version'])}", "gcc")
 
 
 def tool_output(command: Sequence[str]) -> str:

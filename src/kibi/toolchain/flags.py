@@ -3,6 +3,7 @@
 Code for the host is for its very processor, with all its instructions; the cache keeps that of each processor apart.
 """
 
+import platform
 from pathlib import Path
 
 from kibi.errors import ToolchainError
@@ -81,9 +82,12 @@ def _clang_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
     return ("--target=arm-none-eabi", *target.gcc_flags, words, *own_headers)
 
 
-def _zig_clang_machine(target: Target, _: bool) -> tuple[str, ...]:
-    """For devices alone."""
-    return (*_clang_machine(target, sanitize=False), "-nostdinc", "-isystem", str(zig_headers()), "-fno-spell-checking")
+def _zig_clang_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
+    own_headers = ("-isystem", str(zig_headers()), "-fno-spell-checking")
+    if target.is_host:
+        triple = f"--target={platform.machine()}-linux-gnu"
+        return (triple, *_zig_machine(target, sanitize), "-nobuiltininc", *own_headers)
+    return (*_clang_machine(target, sanitize), "-nostdinc", *own_headers)
 
 
 _MACHINE = {
