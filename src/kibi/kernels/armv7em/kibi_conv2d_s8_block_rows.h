@@ -44,13 +44,19 @@ typedef struct {
     int32_t run;    /* neighbouring elements of a window's row */
     int32_t size;   /* a window's elements, rounded up to whole fours */
     int stays_inside; /* true if all windows of the row are inside */
-    int8_t *staged; /* where windows are gathered that reach outside, and the rests of their rows */
     int16_t *windows; /* the block's */
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
     int32_t done; /* pixels whose windows are in scratch */
 #endif
     kibi_conv2d_s8_pixels block;
 } task;
+
+/* Where windows are gathered that reach outside, and the rests of their rows. */
+static inline int8_t *staged_of(const task *t)
+{
+    const int32_t blocks = KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE ? t->params->blocks : 1;
+    return (int8_t *)(uintptr_t)(t->block.windows + t->size * t->params->pixels * blocks);
+}
 
 /* The first element of a column, which may be outside. */
 static inline const int8_t *column_of(const kibi_conv2d_s8_blocks_params *p, const int8_t *row, int32_t column)
@@ -131,13 +137,13 @@ static KIBI_NOINLINE void gather(int8_t *to, const task *t, int32_t start)
 }
 
 /* Gathers the block's windows that reach outside; returns a bit for each of them. */
-static inline int32_t gather_outside(const task *t)
+static inline int32_t gather_outside(const task *t, int8_t *staged)
 {
     int32_t gathered = 0;
     for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
         const int32_t start = t->start + pixel * t->params->stride;
         if (!is_inside(t, start)) {
-            gather(t->staged + pixel * t->size, t, start);
+            gather(staged + pixel * t->size, t, start);
             gathered |= 1 << pixel;
         }
     }
@@ -146,9 +152,8 @@ static inline int32_t gather_outside(const task *t)
 
 /* Appends the rests of a window's row, for each pixel, to those of the earlier rows. Where there are enough elements, it writes whole
  * words: what a word has too much is replaced by a later rest, or is written before the rows that are still to be read. */
-static inline void move_rests(const task *t, const int8_t *const *from, int32_t rest, int32_t ky)
+static inline void move_rests(const task *t, int8_t *rests, const int8_t *const *from, int32_t rest)
 {
-    int8_t *rests = t->staged + ky * rest;
     for (const int8_t *const *const end = from + t->pixels; from != end; ++from) {
         if (t->run >= 4) {
             uint32_t word;
@@ -166,34 +171,35 @@ static inline void move_rests(const task *t, const int8_t *const *from, int32_t 
  * by side. Windows that reach outside are gathered before. */
 static KIBI_NOINLINE void widen_bytes(const task *t, int is_at_edge)
 {
-    const kibi_conv2d_s8_blocks_params *const p = t->params;
-    const int32_t gathered = KIBI_CONV2D_BLOCKS_AT_EDGES && is_at_edge ? gather_outside(t) : 0;
+    int8_t *const staged = staged_of(t);
+    const int32_t gathered = KIBI_CONV2D_BLOCKS_AT_EDGES && is_at_edge ? gather_outside(t, staged) : 0;
     const int32_t rest = t->run % 4;
-    const int32_t whole = t->run - rest;
     int16_t *to = t->windows;
-    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+    for (int32_t ky = 0; ky < t->params->kernel_rows; ++ky) {
         const int8_t *from[MOST_PIXELS];
-        const int8_t *row = t->rows[ky] + t->start * p->input_channels;
-        const int8_t *staged = t->staged + ky * t->run;
+        const int8_t *row = t->rows[ky] + t->start * t->params->input_channels;
+        const int8_t *of_staged = staged + ky * t->run;
+        int32_t are_staged = gathered;
         for (int32_t pixel = 0; pixel < MOST_PIXELS; ++pixel) {
-            from[pixel] = gathered >> pixel & 1 ? staged : row;
-            row += p->stride * p->input_channels;
-            staged += t->size;
+            from[pixel] = are_staged & 1 ? of_staged : row;
+            are_staged >>= 1;
+            row += t->params->stride * t->params->input_channels;
+            of_staged += t->size;
         }
-        if (whole != 0) {
-            to = widen_from(to, from, whole, t->pixels);
+        if (t->run >= 4) {
+            to = widen_from(to, from, t->run - rest, t->pixels);
         }
         if (rest != 0) {
-            move_rests(t, from, rest, ky);
+            move_rests(t, staged + ky * rest, from, rest);
         }
     }
     if (rest != 0) {
-        widen(to, t->staged, t->size, (p->kernel_rows * rest + 3) & ~3, t->pixels);
+        widen(to, staged, t->size, (t->params->kernel_rows * rest + 3) & ~3, t->pixels);
     }
 }
 
 /* Widens the block's windows row by row, where all are inside and pixels are whole words. */
-static inline void widen_rows(const task *t)
+static KIBI_NOINLINE void widen_rows(const task *t)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
     int16_t *to = t->windows;
@@ -267,26 +273,40 @@ static inline void set_blocks(kibi_conv2d_s8_pixels *block, const int16_t *windo
 #endif
 }
 
-/* Computes the last one of an odd number of channels of all blocks, and throws its neighbour away. */
-static KIBI_NOINLINE void odd_channel(int8_t *output, const task *t)
+/* The pixels whose windows are in scratch. */
+static inline int32_t pixels_done(const task *t)
 {
-    const int32_t channels = t->params->output_channels;
-    const int32_t elements = t->size * t->pixels;
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+    return t->done;
+#else
+    return t->pixels;
+#endif
+}
+
+/* Computes the last one of an odd number of channels of all blocks, after the others, and throws its neighbour away. */
+static KIBI_NOINLINE void odd_channel(int8_t *output, task *t)
+{
     int8_t both[2 * MOST_PIXELS];
-    kibi_conv2d_s8_pixels block = t->block;
-    block.channels = KIBI_AT(int32_t, t->params, channels) + channels / 2 * 5;
-    block.filter = KIBI_AT(int32_t, t->params, filter) + channels / 2 * KIBI_BLOCK_WORDS * block.groups;
-    block.output = both;
-    block.output_channels = 2;
+    const int32_t before = t->params->output_channels / 2;
+    t->block.channels = KIBI_AT(int32_t, t->params, channels) + before * 5;
+    t->block.filter = KIBI_AT(int32_t, t->params, filter) + before * KIBI_BLOCK_WORDS * t->block.groups;
+    t->block.output_channels = 2;
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+    t->block.last = NULL;
+#endif
     do {
-        set_blocks(&block, block.windows + elements, elements, both + 2);
-        compute(&block, t->pixels);
+        t->block.windows_end = t->block.windows + t->size * t->pixels;
+        t->block.output = both;
+        t->block.end = both + 2;
+        compute(&t->block, t->pixels);
         for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
             *output = both[2 * pixel];
-            output += channels;
+            output += t->params->output_channels;
         }
-        block.windows += elements;
-    } while (KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE && block.windows != t->windows);
+        t->block.windows = t->block.windows_end;
+    } while (KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE && t->block.windows != t->windows);
+    t->block.windows -= t->size * pixels_done(t);
+    t->block.output_channels = t->params->output_channels;
 }
 
 /* How many of the pixels that are left the next block has. */
@@ -305,8 +325,6 @@ static inline void widen_blocks(task *t, int32_t left)
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
     const int32_t most = t->params->blocks * t->pixels;
     t->windows = (int16_t *)(uintptr_t)t->block.windows;
-    t->block.channels = KIBI_AT(int32_t, t->params, channels);
-    t->block.filter = KIBI_AT(int32_t, t->params, filter);
     t->done = 0;
     do {
         widen_windows(t);
@@ -321,55 +339,51 @@ static inline void widen_blocks(task *t, int32_t left)
 #endif
 }
 
-/* The pixels whose windows are in scratch. */
-static inline int32_t pixels_done(const task *t)
+/* Sets what is the same for all blocks of a row. */
+static KIBI_NOINLINE void begin_row(task *t, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *p, void *scratch)
 {
-#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
-    return t->done;
-#else
-    return t->pixels;
-#endif
+    const uint32_t each = 0x01010101u;
+    t->params = p;
+    t->rows = rows;
+    t->start = -p->pad;
+    t->run = p->kernel_width * p->input_channels;
+    t->size = (p->kernel_rows * t->run + 3) & ~3;
+    t->stays_inside = p->pad == 0 && is_inside(t, (p->output_width - 1) * p->stride);
+    t->windows = (int16_t *)scratch;
+    t->block.windows = t->windows;
+    t->block.groups = t->size / 4;
+    t->block.rounding = 2 * p->output_zero_point + 1;
+    t->block.is_relu = p->activation_min >= p->output_zero_point;
+    t->block.output_channels = p->output_channels;
+    t->block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
+    t->block.low = (uint8_t)p->activation_min * each;
+    t->block.high = (uint8_t)p->activation_max * each;
 }
 
 /* Computes an output row. Part of its caller before anything else is optimized, as if it were written there. */
 static inline __attribute__((always_inline)) void kibi_conv2d_block_row(int8_t *output, const int8_t *const *rows,
                                                                         const kibi_conv2d_s8_blocks_params *p, void *scratch)
 {
-    const int32_t paired = p->output_channels & ~1;
-    const uint32_t each = 0x01010101u;
     task t;
-    t.params = p;
-    t.rows = rows;
-    t.start = -p->pad;
-    t.run = p->kernel_width * p->input_channels;
-    t.size = (p->kernel_rows * t.run + 3) & ~3;
-    t.stays_inside = p->pad == 0 && is_inside(&t, (p->output_width - 1) * p->stride);
-    t.staged = (int8_t *)((int16_t *)scratch + t.size * p->pixels * (KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE ? p->blocks : 1));
-    t.windows = (int16_t *)scratch;
-    t.block.channels = KIBI_AT(int32_t, p, channels);
-    t.block.filter = KIBI_AT(int32_t, p, filter);
-    t.block.windows = t.windows;
-    t.block.groups = t.size / 4;
-    t.block.rounding = 2 * p->output_zero_point + 1;
-    t.block.is_relu = p->activation_min >= p->output_zero_point;
-    t.block.output_channels = p->output_channels;
-    t.block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
-    t.block.low = (uint8_t)p->activation_min * each;
-    t.block.high = (uint8_t)p->activation_max * each;
-    KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
-    for (int32_t left = p->output_width; left > 0; left -= pixels_done(&t)) {
-        t.pixels = next_pixels(left, p->pixels);
+    int32_t left = p->output_width;
+    KIBI_ASSERT(left > 1 && scratch != NULL);
+    begin_row(&t, rows, p, scratch);
+    do {
+        t.pixels = next_pixels(left, t.params->pixels);
         widen_blocks(&t, left);
+        t.block.channels = KIBI_AT(int32_t, t.params, channels);
+        t.block.filter = KIBI_AT(int32_t, t.params, filter);
         t.block.output = output;
-        set_blocks(&t.block, t.windows, t.size * t.pixels, output + paired);
-        if (paired != 0) {
+        set_blocks(&t.block, t.windows, t.size * t.pixels, output + (t.params->output_channels & ~1));
+        if (t.params->output_channels > 1) {
             compute(&t.block, t.pixels);
         }
-        if (KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS && paired != p->output_channels) {
-            odd_channel(output + paired, &t);
+        if (KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS && t.params->output_channels % 2 != 0) {
+            odd_channel(output + (t.params->output_channels & ~1), &t);
         }
-        output += pixels_done(&t) * p->output_channels;
-    }
+        output += pixels_done(&t) * t.params->output_channels;
+        left -= pixels_done(&t);
+    } while (left != 0);
 }
 
 #endif

@@ -11,11 +11,6 @@ static KIBI_NOINLINE KIBI_NAKED void compute(KIBI_IN_REGISTER kibi_depthwise_pix
 void kibi_depthwise_conv2d_s8_3x3(int8_t *output, const int8_t *const *rows,
                                   const kibi_depthwise_conv2d_s8_3x3_params *params, void *scratch)
 {
-    const kibi_depthwise_conv2d_s8_3x3_params *const p = params;
-    const kibi_depthwise_row row = {KIBI_AT(int32_t, p, blocks), p->input_width,  p->channels,
-                                    p->input_zero_point,         p->output_width, p->activation_min,
-                                    p->activation_max,           p->stride,       p->dilation,
-                                    p->pad};
     (void)scratch;
-    kibi_depthwise_row_3x3(output, rows, &row, (uint32_t)(2 * p->output_zero_point + 1), compute);
+    kibi_depthwise_row_3x3(output, rows, params, (uint32_t)(2 * params->output_zero_point + 1), compute);
 }

@@ -3,6 +3,7 @@
 #define KIBI_DEPTHWISE_CONV2D_S8_3X3_ROW_H
 
 #include "kibi_clamp_s8.h"
+#include "kibi_depthwise_conv2d.h"
 #include "kibi_depthwise_conv2d_s8_block.h"
 
 enum { BLOCK = 4, LEFT_IS_OUTSIDE = 1, RIGHT_IS_OUTSIDE = 2 };
@@ -46,20 +47,6 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, shared, 48);
 KIBI_FIELD_AT(kibi_depthwise_pixels, move, 52);
 KIBI_FIELD_AT(kibi_depthwise_pixels, rows, 56);
 KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
-
-/* What a row is, with the names and the meaning of the kernels' parameters. */
-typedef struct {
-    const int32_t *blocks;
-    int32_t input_width;
-    int32_t channels;
-    int32_t input_zero_point;
-    int32_t output_width;
-    int32_t activation_min;
-    int32_t activation_max;
-    int32_t stride;
-    int32_t dilation;
-    int32_t pad;
-} kibi_depthwise_row;
 
 /* The body of a naked function of one argument, a pointer to kibi_depthwise_pixels, which it changes. Pairs of taps are those of
  * the first two rows in each column, and of the third row in the left and the middle one.
@@ -182,7 +169,8 @@ typedef struct {
 
 /* True if each block of channels may go through a whole row: of rows that are apart from the output, or where a pixel's output lies
  * over the same channels of another pixel, which are for no other block. At most one window reaches outside on each side. */
-static inline int may_go_by_blocks(const int8_t *output, const int8_t *const *rows, const kibi_depthwise_row *p, int32_t last)
+static inline int may_go_by_blocks(const int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_3x3_params *p,
+                                   int32_t last)
 {
     const uint32_t channels = (uint32_t)p->channels;
     const uint32_t size = (uint32_t)p->output_width * channels;
@@ -196,8 +184,9 @@ static inline int may_go_by_blocks(const int8_t *output, const int8_t *const *ro
 }
 
 /* The row, by a function whose body is KIBI_DEPTHWISE_3X3: all pixels in one call where it can take them, else one after another. */
-static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *rows, const kibi_depthwise_row *p,
-                                          uint32_t rounding, void (*compute)(kibi_depthwise_pixels *))
+static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *rows,
+                                          const kibi_depthwise_conv2d_s8_3x3_params *p, uint32_t rounding,
+                                          void (*compute)(kibi_depthwise_pixels *))
 {
     const int32_t count = p->channels % BLOCK;
     const int32_t reach = 2 * p->dilation;
@@ -216,7 +205,7 @@ static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *r
     at.last = by_blocks && last >= p->input_width ? RIGHT_IS_OUTSIDE : 0;
     at.back = (uint32_t)pixels * at.step - BLOCK;
     at.back_output = (uint32_t)pixels * at.channels - BLOCK;
-    at.blocks = p->blocks;
+    at.blocks = KIBI_AT(int32_t, p, blocks);
     at.left = (uint32_t)(-p->dilation * p->channels);
     do {
         const uint32_t outside = !by_blocks && column >= p->input_width ? RIGHT_IS_OUTSIDE : 0;
