@@ -103,7 +103,7 @@ static KIBI_NOINLINE void fours_of_one(int8_t *output, const int8_t *row, int8_t
         copies[i] = one;
     }
     for (; left > 0; left -= COPIES) {
-        of.count = left < COPIES ? left : COPIES;
+        of.count = left < COPIES ? left : (int32_t)COPIES;
         fours(output, is_first ? copies : row, is_first ? row : copies, &of);
         output += of.count;
         row += of.count;
