@@ -188,6 +188,14 @@ _PLACEMENT = (
         "Items found upside down are placed by their ends.",
         ("tests/planner/test_placement_sweep.py", "-k", "mirror"),
     ),
+    Mutation(
+        "planner.boxes-are-stacked-over-one-another",
+        "planner/placement/boxes.py",
+        "offset += self.sizes[box]",
+        "offset += 0",
+        "All boxes of a stack have the offset of the first one.",
+        ("tests/planner/test_boxes.py", "-k", "apart"),
+    ),
 )
 
 _REGIONS = (

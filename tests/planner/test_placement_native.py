@@ -55,6 +55,17 @@ def test_place_items_minimalloc_instance_fits(name: str) -> None:
 
 
 @requires_instances
+@pytest.mark.parametrize("name", "ABCDEFGHIK")
+def test_place_items_minimalloc_instance_meets_its_lower_bound(name: str) -> None:
+    """Without a capacity, too, all but one of these instances are placed in as few bytes as live at once."""
+    items = _read(f"minimalloc/{name}.{CAPACITY}.csv").items
+    found = place_items(items)
+    assert found.status is Status.OPTIMAL
+    assert found.offsets is not None
+    check_offsets(items, found.offsets, found.peak_bytes)
+
+
+@requires_instances
 @pytest.mark.parametrize("name", ["iopddl_G_1", "somas_tensors_resnet50"])
 def test_place_items_idealloc_instance_meets_its_lower_bound(name: str) -> None:
     """What must live at once is all that these instances need."""

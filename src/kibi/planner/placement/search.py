@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 from kibi.planner.order.better_orders import Greedy, better_orders
+from kibi.planner.placement.boxes import Boxes, can_be_boxed
 from kibi.planner.placement.first_fit import orders
 from kibi.planner.placement.mirror import Mirror, is_better_mirrored
 from kibi.planner.placement.native import Native
@@ -42,6 +43,10 @@ _COARSE = 0.01
 """In these rounds, capacities that differ by less than this share of the lower bound are not told apart."""
 _ALL_EVERY, _WINNERS = 16, 2
 """Of so many rounds after them, one is for all strategies and for sweeps; the others for those that succeeded last."""
+_MOST_BOXED, _BOXED_WORK = 200_000, 2000
+"""Up to so many items, those that fit one another exactly are joined; what that is worth of the work, each."""
+_FEWER, _BOXES_SHARE = 0.5, 0.25
+"""Boxes are searched where they are fewer than the first share of the items, with the second share of the work."""
 _NARROW = 2
 """Width of the sweeps that come before all else where there are many items."""
 _WIDTH, _WIDEST = 64, 2048
@@ -118,6 +123,7 @@ def refine(
         go_on: asked now and then; False ends the search.
     """
     search = _Search(problem, native, progress, capacity, go_on, int(seconds * _WORK_PER_SECOND))
+    search.place_boxes(seconds)
     if problem.items > _MANY_ITEMS:
         search.first_round((), _NARROW)
     if problem.items > _MOST_ITEMS:
@@ -173,6 +179,25 @@ class _Search:
             self._left -= turn
             if self._left <= keep or self.is_over:
                 return
+
+    def place_boxes(self, seconds: float) -> None:
+        """Place boxes of items that fit one another exactly, where they are much fewer."""
+        if self.is_over or self._problem.items > _MOST_BOXED or not can_be_boxed(self._problem):
+            return
+        boxes = Boxes.of(self._problem)
+        self._left -= self._problem.items * _BOXED_WORK
+        if len(boxes.stacks) > self._problem.items * _FEWER:
+            return
+        problem = PlacementProblem.of(boxes.items(int(self._problem.alignments.max())))
+        native, progress = Native(problem), Progress(None, self._progress.peak_bytes, self._progress.lower_bound_bytes)
+        starts = greedy(problem, native, progress, self._capacity)
+        if not progress.is_done(self._capacity):
+            share = seconds * _BOXES_SHARE
+            refine(problem, native, progress, starts, capacity=self._capacity, seconds=share, go_on=self._go_on)
+            self._left -= int(share * _WORK_PER_SECOND)
+        if progress.offsets is not None:
+            offsets = boxes.expanded(progress.offsets.tolist(), self._problem.items)
+            self._progress.keep(offsets, self._problem.peak_bytes(offsets))
 
     def first_round(self, strategies: Sequence[Strategy], width: int) -> None:
         """Search at the lowest capacity, and sweep at a few."""
