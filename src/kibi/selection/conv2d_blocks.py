@@ -18,6 +18,7 @@ from kibi.ops.windows.convolution_blocks import (
     blocks_at_once,
     side_by_side_bytes,
 )
+from kibi.quant import wrap_s32
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
@@ -137,13 +138,11 @@ def paired_words(packed: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def paired_channels(sums: SimpleSums) -> NDArray[np.int32]:
-    """Biases, multipliers and shifts `[O]` as `[pairs, 5]` words: two of each, and both inverted shifts in two bytes."""
+    """Initial values, multipliers and shifts `[O]` as `[pairs, 4]` words: both initial values plus ~shift, both multipliers."""
     count = len(sums.bias)
-    columns = np.zeros((3, count + count % 2), np.int64)
-    columns[:, :count] = sums.bias, sums.multiplier, ~sums.shift
-    bias, multiplier, inverted = columns.reshape(3, -1, 2)
-    exponents = (inverted[:, :1] & 0xFF) | (inverted[:, 1:] & 0xFF) << 8
-    return np.hstack([bias, multiplier, exponents]).astype(np.int32).reshape(-1)
+    columns = np.zeros((2, count + count % 2), np.int64)
+    columns[:, :count] = wrap_s32(sums.bias.astype(np.int64) + ~sums.shift.astype(np.int64)), sums.multiplier
+    return columns.reshape(2, -1, 2).transpose(1, 0, 2).astype(np.int32).reshape(-1)
 
 
 CONV2D_BLOCKS = Variant(

@@ -32,7 +32,7 @@
 #endif
 
 /* Weights and constants of a pass, so that they fit a cache of 256 bytes; constants of two channels. */
-enum { MOST_PIXELS = 4, CACHED_BYTES = 192, CONSTANTS_BYTES = 20 };
+enum { MOST_PIXELS = 4, CACHED_BYTES = 192, CONSTANTS_BYTES = 16 };
 
 /* A row that is being computed, and in it the block whose first window starts at column `start`, one of those whose windows are in
  * scratch at once. */
@@ -274,7 +274,7 @@ static KIBI_NOINLINE void odd_channel(int8_t *output, const task *t)
     const int32_t elements = t->size * t->pixels;
     int8_t both[2 * MOST_PIXELS];
     kibi_conv2d_s8_pixels block = t->block;
-    block.channels = KIBI_AT(int32_t, t->params, channels) + channels / 2 * 5;
+    block.channels = KIBI_AT(int32_t, t->params, channels) + channels / 2 * 4;
     block.filter = KIBI_AT(int32_t, t->params, filter) + channels / 2 * KIBI_BLOCK_WORDS * block.groups;
     block.output = both;
     block.output_channels = 2;

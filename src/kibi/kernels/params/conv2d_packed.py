@@ -53,10 +53,10 @@ class Conv2DBlocksParams(
     )
     channels: Array = array(
         DType.S32,
-        "[pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the "
-        "two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the "
-        "channel's filter, minus 127 times the sum of the channel's second weights. Shifts are to the right by at "
-        "least 1, and no true sum reaches 2**23 in magnitude",
+        "[pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256 times the "
+        "bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the channel's "
+        "second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the right by at least 1, "
+        "and no true sum reaches 2**23 in magnitude",
         is_packed=True,
     )
     padding: Array = array(
@@ -96,7 +96,7 @@ class Conv2DBlocksParams(
         require: 0 <= pad
         [!int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
         [int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4)
-        array channels: 5 * ceil(output_channels, 2)
+        array channels: 4 * ceil(output_channels, 2)
         array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels

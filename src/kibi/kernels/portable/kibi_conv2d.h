@@ -125,10 +125,10 @@ typedef struct {
      * four elements], one word for both channels, with each weight w as w + 8 in four bits: in the byte that it has
      * in packed pairs, the first channel's in the lower half, the second one's in the upper half */
     const int32_t *filter;
-    /* [pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the
-     * two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the
-     * channel's filter, minus 127 times the sum of the channel's second weights. Shifts are to the right by at least
-     * 1, and no true sum reaches 2**23 in magnitude */
+    /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256
+     * times the bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of
+     * the channel's second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the
+     * right by at least 1, and no true sum reaches 2**23 in magnitude */
     const int32_t *channels;
     /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
      * the input */

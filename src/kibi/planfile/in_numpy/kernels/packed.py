@@ -41,9 +41,18 @@ def _int4_bytes(words: NDArray[np.int32]) -> Numbers:
     return weights
 
 
+def _raised_bias(starts: Numbers, weights: Numbers) -> Numbers:
+    """256 times the bias of channels whose sums start so, before four weights of each word of [O, words, 4] are added 256-fold.
+
+    To that an inverted shift is added where sums bring it along.
+    """
+    raised: Numbers = wrap_s32(starts.astype(np.int64) + 127 * weights[..., 1::2].sum(axis=(1, 2)))
+    return raised
+
+
 def _true_bias(starts: Numbers, weights: Numbers) -> Numbers:
-    """The bias of channels whose sums start so, before four weights of each word of [O, words, 4] are added 256-fold."""
-    bias: Numbers = (starts.astype(np.int64) + 127 * weights[..., 1::2].sum(axis=(1, 2))) >> 8
+    """The bias of such channels."""
+    bias: Numbers = _raised_bias(starts, weights) >> 8
     return bias
 
 
@@ -105,13 +114,14 @@ def _of_blocks(call: Call) -> Unpacked:
     pairs, fours = -(-p.output_channels // 2), -(-size // 4)
     is_int4 = call.kernel == _INT4_BLOCKS
     words = call.array("filter", pairs, fours, 1 if is_int4 else 2).transpose(0, 2, 1).reshape(-1, fours)
-    found, channels = _int4_bytes(words) if is_int4 else _packed_pairs(words), call.array("channels", pairs, 5)
+    found, channels = _int4_bytes(words) if is_int4 else _packed_pairs(words), call.array("channels", pairs, 4)
     whole = run if p.input_channels % 4 == 0 else run // 4 * 4
     places = np.arange(size).reshape(p.kernel_rows, run)
     order = np.concatenate([places[:, :whole].reshape(-1), places[:, whole:].reshape(-1)])
     weights = np.empty((2 * pairs, size), np.int64)
     weights[:, order] = found.reshape(2 * pairs, -1)[:, :size]
-    scaling = Scaling(_true_bias(channels[:, :2].reshape(-1), found), *_pairs_of_channels(channels[:, [4, 2, 3]]))
+    raised = _raised_bias(channels[:, :2].reshape(-1), found)
+    scaling = Scaling(raised >> 8, channels[:, 2:].reshape(-1), ~(raised & 31))
     shape = (-1, p.kernel_rows, p.kernel_width, p.input_channels)
     return weights.reshape(shape)[: p.output_channels], _first(scaling, p.output_channels)
 
