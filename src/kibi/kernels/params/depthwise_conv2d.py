@@ -102,7 +102,7 @@ class Depthwise3x3Params(
 
     blocks: Array = array(
         DType.S32,
-        "[blocks of four channels][30]; the kernel's header describes a block. Where the number of channels is not a "
+        "[blocks of four channels][26]; the kernel's header describes a block. Where the number of channels is not a "
         "multiple of four, the last block has the last four, some of which the block before it has, too",
         is_packed=True,
     )
@@ -123,7 +123,7 @@ class Depthwise3x3Params(
         require: 4 <= channels
         require: 0 <= pad <= dilation
         require: (output_width - 1) * stride - pad + dilation < input_width
-        array blocks: 30 * ceil(channels, 4)
+        array blocks: 26 * ceil(channels, 4)
         input: 3 x input_width * channels
         output: output_width * channels
     """
@@ -155,7 +155,7 @@ class DepthwiseColumnsParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns"
             dilation))))))
         require: 4 <= channels
         require: 0 <= pad
-        array blocks: ceil(channels, 4) * (12 + kernel_width * (kernel_rows // 2 * 4 + (kernel_rows - kernel_rows // \
+        array blocks: ceil(channels, 4) * (8 + kernel_width * (kernel_rows // 2 * 4 + (kernel_rows - kernel_rows // \
             2 * 2) * 2))
         input: kernel_rows x input_width * channels
         output: output_width * channels

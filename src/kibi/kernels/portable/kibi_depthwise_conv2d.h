@@ -85,7 +85,7 @@ void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const k
                               void *scratch);
 
 typedef struct {
-    /* [blocks of four channels][30]; the kernel's header describes a block. Where the number of channels is not a
+    /* [blocks of four channels][26]; the kernel's header describes a block. Where the number of channels is not a
      * multiple of four, the last block has the last four, some of which the block before it has, too */
     const int32_t *blocks;
     int16_t input_width;
@@ -102,11 +102,12 @@ typedef struct {
 } kibi_depthwise_conv2d_s8_3x3_params;
 
 /* DEPTHWISE_CONV_2D with multiplier 1 and a window of three by three: one output row, four channels at a time.
- * A block: four biases, with -input_zero_point * sum of the channel's filter in them; then weights, in pairs, each a word for
- * each channel with the first of them in the lower half: the first two rows of the window's left column; the third row of
- * the left and the middle column; the first two rows of the middle column; the first two rows of the right one; then those
- * of the third row of the right column, for channels 0 and 2, and for 1 and 3; four multipliers, doubled, less 2**32 (they
- * are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1.
+ * A block: four numbers from which sums start, each 256 times a bias, with -input_zero_point * sum of the channel's filter in it,
+ * plus ~shift, all shifts being to the right by at least 1; then 256 times the weights, in pairs, each a word for each channel
+ * with the first of them in the lower half: the first two rows of the window's left column; the third row of the left and the
+ * middle column; the first two rows of the middle column; the first two rows of the right one; then those of the third row of
+ * the right column, for channels 0 and 2, and for 1 and 3; four multipliers, 0 … 2**31 - 1. No true sum reaches 2**23 in
+ * magnitude.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.
  * rows: 3 pointers to [input_width][channels]; a row outside the input holds input_zero_point.
@@ -116,11 +117,12 @@ void kibi_depthwise_conv2d_s8_3x3(int8_t *output, const int8_t *const *rows,
 
 /* DEPTHWISE_CONV_2D with multiplier 1, a window of three by three and an activation that cuts off what is below the output's
  * zero point: one output row, four channels at a time.
- * A block: four biases, with -input_zero_point * sum of the channel's filter in them; then weights, in pairs, each a word for
- * each channel with the first of them in the lower half: the first two rows of the window's left column; the third row of
- * the left and the middle column; the first two rows of the middle column; the first two rows of the right one; then those
- * of the third row of the right column, for channels 0 and 2, and for 1 and 3; four multipliers, doubled, less 2**32 (they
- * are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1. A sum that was multiplied, and
+ * A block: four numbers from which sums start, each 256 times a bias, with -input_zero_point * sum of the channel's filter in it,
+ * plus ~shift, all shifts being to the right by at least 1; then 256 times the weights, in pairs, each a word for each channel
+ * with the first of them in the lower half: the first two rows of the window's left column; the third row of the left and the
+ * middle column; the first two rows of the middle column; the first two rows of the right one; then those of the third row of
+ * the right column, for channels 0 and 2, and for 1 and 3; four multipliers, 0 … 2**31 - 1. No true sum reaches 2**23 in
+ * magnitude. A sum that was multiplied, and
  * shifted to the right by ~shift, fits 16 bits.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.
@@ -148,10 +150,11 @@ typedef struct {
 } kibi_depthwise_conv2d_s8_columns_params;
 
 /* DEPTHWISE_CONV_2D with multiplier 1 and any window: one output row, four channels at a time.
- * A block: four biases, with -input_zero_point * sum of the channel's filter in them; for each column of the window, left to
- * right, and each two rows of it, the weights of the first and, in the upper half of the same word, of the second, for each
- * channel; after them, for an odd last row, its weights for channels 0 and 2, and for 1 and 3; four multipliers, doubled,
- * less 2**32 (they are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1.
+ * A block: four numbers from which sums start, each 256 times a bias, with -input_zero_point * sum of the channel's filter in it,
+ * plus ~shift, all shifts being to the right by at least 1; for each column of the window, left to right, and each two rows of
+ * it, 256 times the weights of the first and, in the upper half of the same word, of the second, for each channel; after them,
+ * for an odd last row, its weights for channels 0 and 2, and for 1 and 3, 256-fold, too; four multipliers, 0 … 2**31 - 1. No
+ * true sum reaches 2**23 in magnitude.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.
  * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.

@@ -180,7 +180,7 @@ def _quarters(words: NDArray[np.int32]) -> Numbers:
 
 def _of_three_by_three(call: Call) -> Unpacked:
     """Blocks of four channels, whose weights are in the halves of 18 words."""
-    blocks = call.array("blocks", -(-call.numbers.channels // _BLOCK), 30)
+    blocks = call.array("blocks", -(-call.numbers.channels // _BLOCK), 26)
     left, mixed, middle, right = (blocks[:, first : first + _BLOCK] for first in (4, 8, 12, 16))
     last = _halves(blocks[:, 20:22]).transpose(0, 2, 1).reshape(-1, _BLOCK)
     thirds = _halves(mixed)
@@ -198,8 +198,8 @@ def _of_depthwise_columns(call: Call) -> Unpacked:
     p = call.numbers
     pairs, is_odd = p.kernel_rows // 2, p.kernel_rows % 2
     each = 4 * pairs + 2 * is_odd
-    blocks = call.array("blocks", -(-p.channels // _BLOCK), 12 + p.kernel_width * each)
-    columns = blocks[:, _BLOCK:-8].reshape(-1, p.kernel_width, each)
+    blocks = call.array("blocks", -(-p.channels // _BLOCK), 8 + p.kernel_width * each)
+    columns = blocks[:, _BLOCK:-4].reshape(-1, p.kernel_width, each)
     both = _halves(columns[..., : 4 * pairs].reshape(len(blocks), p.kernel_width, pairs, _BLOCK))
     rows = [both.transpose(0, 3, 2, 4, 1).reshape(len(blocks), _BLOCK, 2 * pairs, p.kernel_width)]
     if is_odd:
@@ -209,12 +209,16 @@ def _of_depthwise_columns(call: Call) -> Unpacked:
 
 
 def _of_four(weights: Numbers, blocks: NDArray[np.int32], channels: int) -> Unpacked:
-    """Channels of blocks, [blocks, 4, kernel_rows, kernel_width]; the last block has the last four, some of them once more."""
+    """Channels of blocks, 256 times their weights as [blocks, 4, kernel_rows, kernel_width].
+
+    The last block has the last four channels, some of them once more.
+    """
     firsts = np.minimum(np.arange(len(blocks)) * _BLOCK, channels - _BLOCK)
     places = (firsts[:, None] + np.arange(_BLOCK)).reshape(-1)
     _, picked = np.unique(places, return_index=True)
-    parts = (blocks[:, :_BLOCK], _doubled(blocks[:, -8:-4]), ~(blocks[:, -4:] & 31))
-    each = weights.reshape(-1, *weights.shape[2:])[picked]
+    starts = blocks[:, :_BLOCK].astype(np.int64)
+    parts = (starts >> 8, blocks[:, -_BLOCK:], ~(starts & 31))
+    each = weights.reshape(-1, *weights.shape[2:])[picked] >> 8
     return each[..., None], Scaling(*(part.reshape(-1)[picked] for part in parts))
 
 
