@@ -19,7 +19,7 @@ from kibi.ops.windows.convolution_blocks import (
     side_by_side_bytes,
 )
 from kibi.quant import wrap_s32
-from kibi.selection.convolution_call import blocks_distance, blocks_scratch, window_of
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch, dense, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
@@ -29,7 +29,8 @@ _RAISED_HALF = 8 * 256 + 8
 
 
 def pack(call: KernelCall) -> KernelCall | None:
-    """Weights in the order of blocks; None for groups, narrow rows, large windows, or sums that are not simple."""
+    """Weights in the order of blocks; None for groups of more channels, narrow rows, large windows, or sums that are not simple."""
+    call = dense(call)
     layer = call.params_as(Conv2DS8Params)
     weights = layer.filter.reshape(layer.output_channels, -1)
     is_whole = layer.input_channels % 4 == 0

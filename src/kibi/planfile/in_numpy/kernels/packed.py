@@ -1,6 +1,6 @@
 """Layers of s8 whose constants are packed for certain processors: they are unpacked once, and computed as all others are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,7 +180,11 @@ def _quarters(words: NDArray[np.int32]) -> Numbers:
 
 def _of_three_by_three(call: Call) -> Unpacked:
     """Blocks of four channels, whose weights are in the halves of 18 words."""
-    blocks = call.array("blocks", -(-call.numbers.channels // _BLOCK), 26)
+    return _three_by_three(call.array("blocks", -(-call.numbers.channels // _BLOCK), 26), call.numbers.channels)
+
+
+def _three_by_three(blocks: NDArray[np.int32], channels: int) -> Unpacked:
+    """The same of the blocks."""
     left, mixed, middle, right = (blocks[:, first : first + _BLOCK] for first in (4, 8, 12, 16))
     last = _halves(blocks[:, 20:22]).transpose(0, 2, 1).reshape(-1, _BLOCK)
     thirds = _halves(mixed)
@@ -190,22 +194,71 @@ def _of_three_by_three(call: Call) -> Unpacked:
         *(_halves(right)[..., row] for row in range(2)), last,
     ]  # fmt: skip
     weights = np.stack(taps, axis=-1).reshape(-1, _BLOCK, 3, 3).transpose(0, 1, 3, 2)
-    return _of_four(weights, blocks, call.numbers.channels)
+    return _of_four(weights, blocks, channels)
+
+
+def _by_input_channel(weights: Numbers, scaling: Scaling, multiplier: int) -> Unpacked:
+    """Weights [multiplier * C, …] and their scaling, of which all first output channels come first, as [C * multiplier, …]."""
+    order = np.arange(len(weights)).reshape(multiplier, -1).T.reshape(-1)
+    return weights[order], Scaling(scaling.bias[order], scaling.multiplier[order], scaling.shift[order])
+
+
+def _of_multiplied(call: Call) -> Unpacked:
+    """The weights for the first output channel of each input channel, then for the second one, and so on."""
+    p = call.numbers
+    outputs = p.depth_multiplier * p.input_channels
+    found = call.array("filter", p.depth_multiplier, p.kernel_rows, p.kernel_width, p.input_channels)
+    weights = found.transpose(0, 3, 1, 2).reshape(outputs, p.kernel_rows, p.kernel_width, 1)
+    return _by_input_channel(weights, Scaling.of(call, outputs), p.depth_multiplier)
+
+
+def _of_three_by_three_multiplied(call: Call) -> Unpacked:
+    """The same in blocks of four channels."""
+    p = call.numbers
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.input_channels // _BLOCK), 26)
+    return _joined([_three_by_three(each, p.input_channels) for each in blocks])
+
+
+def _of_depthwise_columns_multiplied(call: Call) -> Unpacked:
+    """The same of any window."""
+    p = call.numbers
+    words = _depthwise_column_words(p.kernel_rows, p.kernel_width)
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.input_channels // _BLOCK), words)
+    return _joined([_depthwise_columns(each, p.input_channels, (p.kernel_rows, p.kernel_width)) for each in blocks])
+
+
+def _joined(passes: Sequence[Unpacked]) -> Unpacked:
+    """All output channels, of the passes of a multiplied layer."""
+    weights = np.concatenate([each for each, _ in passes])
+    scaling = Scaling(
+        *(np.concatenate([getattr(each, name) for _, each in passes]) for name in ("bias", "multiplier", "shift"))
+    )
+    return _by_input_channel(weights, scaling, len(passes))
+
+
+def _depthwise_column_words(rows: int, width: int) -> int:
+    """Words of a block of four channels of any window."""
+    return 2 * _BLOCK + width * (rows // 2 * _BLOCK + rows % 2 * _BLOCK // 2)
 
 
 def _of_depthwise_columns(call: Call) -> Unpacked:
     """The same of any window: column after column, two rows at a time, and an odd last one."""
     p = call.numbers
-    pairs, is_odd = p.kernel_rows // 2, p.kernel_rows % 2
-    each = 4 * pairs + 2 * is_odd
-    blocks = call.array("blocks", -(-p.channels // _BLOCK), 8 + p.kernel_width * each)
-    columns = blocks[:, _BLOCK:-4].reshape(-1, p.kernel_width, each)
-    both = _halves(columns[..., : 4 * pairs].reshape(len(blocks), p.kernel_width, pairs, _BLOCK))
-    rows = [both.transpose(0, 3, 2, 4, 1).reshape(len(blocks), _BLOCK, 2 * pairs, p.kernel_width)]
+    words = _depthwise_column_words(p.kernel_rows, p.kernel_width)
+    blocks = call.array("blocks", -(-p.channels // _BLOCK), words)
+    return _depthwise_columns(blocks, p.channels, (p.kernel_rows, p.kernel_width))
+
+
+def _depthwise_columns(blocks: NDArray[np.int32], channels: int, kernel: tuple[int, int]) -> Unpacked:
+    """Channels of blocks; the window has so many rows and columns."""
+    pairs, is_odd, width = kernel[0] // 2, kernel[0] % 2, kernel[1]
+    columns = blocks[:, _BLOCK:-_BLOCK].reshape(-1, width, 4 * pairs + 2 * is_odd)
+    both = _halves(columns[..., : 4 * pairs].reshape(len(blocks), width, pairs, _BLOCK))
+    rows = [both.transpose(0, 3, 2, 4, 1).reshape(len(blocks), _BLOCK, 2 * pairs, width)]
     if is_odd:
-        last = _halves(columns[..., 4 * pairs :]).transpose(0, 1, 3, 2).reshape(-1, p.kernel_width, _BLOCK)
+        last = _halves(columns[..., 4 * pairs :]).transpose(0, 1, 3, 2).reshape(-1, width, _BLOCK)
         rows.append(last.transpose(0, 2, 1)[:, :, None])
-    return _of_four(np.concatenate(rows, axis=2), blocks, p.channels)
+    return _of_four(np.concatenate(rows, axis=2), blocks, channels)
 
 
 def _of_four(weights: Numbers, blocks: NDArray[np.int32], channels: int) -> Unpacked:
@@ -313,9 +366,12 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_lanes": _of_lanes,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
+    "kibi_depthwise_conv2d_s8_3x3_multiplied": _of_three_by_three_multiplied,
     "kibi_depthwise_conv2d_s8_3x3_relu": _of_three_by_three,
     "kibi_depthwise_conv2d_s8_columns": _of_depthwise_columns,
+    "kibi_depthwise_conv2d_s8_columns_multiplied": _of_depthwise_columns_multiplied,
     "kibi_depthwise_conv2d_s8_lanes": _of_depthwise_lanes,
+    "kibi_depthwise_conv2d_s8_multiplied": _of_multiplied,
 }
 _VECTORS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
@@ -331,7 +387,7 @@ def convolution(call: Call) -> None:
     """CONV_2D and DEPTHWISE_CONV_2D."""
     p = call.numbers
     weights, scaling = call.once(lambda: _CONVOLUTIONS[call.kernel](call))
-    groups = p.channels if "depthwise" in call.kernel else 1
+    groups = (p.channels if hasattr(p, "channels") else p.input_channels) if "depthwise" in call.kernel else 1
     fill = int(call.array("padding", 1)[0]) if "padding" in call.pointers else p.input_zero_point
     finish(call, convolve(call, weights, groups, fill), scaling)
 
