@@ -128,7 +128,10 @@ class DepthwiseConv2D(Operator):
         shared = float_sums.convolution_params(view, window, taps, self.activation)
         params = DepthwiseF32Params(**shared, depth_multiplier=multiplier)
         distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
-        return KernelCall("kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,))
+        # The part that saves instructions where four output channels read one input channel, or each its own.
+        fours = outputs if multiplier == 1 else multiplier
+        fast = frozenset({"KIBI_DEPTHWISE_CONV2D_F32_OF_FOURS"} if fours >= float_sums.FLOAT_BLOCK else ())
+        return KernelCall("kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,), features=fast)
 
     def _s16_call(self, view: NodeView, window: Window) -> KernelCall:
         """The kernel of s16, for any multiplier."""
