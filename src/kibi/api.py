@@ -77,7 +77,9 @@ def load(
 
 
 @bounded
-def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = ()) -> Graph:
+def simplify(
+    model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = (), *, goal: str = "balanced"
+) -> Graph:
     """Removes from a model what costs something and changes no bit of its outputs.
 
     For every input, the outputs are the same, bit by bit, and so are their shapes. Other tensors may change, because
@@ -88,17 +90,21 @@ def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int 
         without: names of passes to leave out, or `all`. `kibi.passes.PASSES` lists them; `kibi.passes.simplify` says what
             each did.
         keep: tensors, by name or index, that must stay, because they are to be in external buffers or looked at.
+        goal: what the model is to be planned for, as for `plan`. For `speed`, PAD stays where the windows after it would take more
+            instructions without it.
 
     Returns:
         The new graph, or the same one if nothing can be removed.
 
     Raises:
-        InputError: there is no such pass, or no such tensor to keep.
+        InputError: there is no such pass, no such tensor to keep, or no such goal.
     """
     from kibi.passes import simplify as apply_passes  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
+    from kibi.selection import Goal, goal_named  # noqa: PLC0415
 
-    return apply_passes(model, without, [tensor_index(model, tensor) for tensor in keep]).graph
+    kept = [tensor_index(model, tensor) for tensor in keep]
+    return apply_passes(model, without, kept, for_speed=goal_named(goal) is Goal.SPEED).graph
 
 
 @renamed_keywords(supply="external_buffers", optimize="goal", offline="use_embedded_plan")
