@@ -129,7 +129,7 @@ def _of_blocks(call: Call) -> Unpacked:
 def _of_columns(call: Call) -> Unpacked:
     """Passes over rows and input channels, each with some weights of all pairs of channels.
 
-    In the first pass, a pair's sums start from the two numbers before its weights. In the last pass, its scaling comes after them.
+    In the first pass, a pair's sums start from the two numbers before its weights. In the last pass, its multipliers come after these.
     """
     p = call.numbers
     pairs, passes = (
@@ -137,24 +137,25 @@ def _of_columns(call: Call) -> Unpacked:
         p.kernel_rows * p.input_channels // (p.rows_at_once * p.channels_at_once),
     )
     each = p.rows_at_once * p.channels_at_once // 4 * 6
-    stream = call.array("stream", pairs * (passes * each + 5))
+    stream = call.array("stream", pairs * (passes * each + 4))
     weights = np.empty((pairs, 2, p.kernel_rows, 3, p.input_channels), np.int64)
-    starts = scaling = np.empty((0, 0), np.int32)
+    starts = multipliers = np.empty((0, 0), np.int32)
     place = 0
     for number in range(passes):
         ky, c = divmod(number * p.rows_at_once * p.channels_at_once, p.input_channels)
-        start_words, scaling_words = 2 * (number == 0), 3 * (number == passes - 1)
-        part = stream[place : place + pairs * (start_words + each + scaling_words)].reshape(pairs, -1)
+        start_words, end_words = 2 * (number == 0), 2 * (number == passes - 1)
+        part = stream[place : place + pairs * (start_words + each + end_words)].reshape(pairs, -1)
         place += part.size
         starts = part[:, :start_words] if start_words else starts
-        scaling = part[:, start_words + each :] if scaling_words else scaling
+        multipliers = part[:, start_words + each :] if end_words else multipliers
         words = part[:, start_words : start_words + each].reshape(pairs, p.rows_at_once, p.channels_at_once // 4, 3, 2)
         fours = _packed_pairs(words).transpose(0, 4, 1, 3, 2, 5)
         rows, channels = slice(ky, ky + p.rows_at_once), slice(c, c + p.channels_at_once)
         weights[:, :, rows, :, channels] = fours.reshape(pairs, 2, p.rows_at_once, 3, p.channels_at_once)
     found = weights.reshape(2 * pairs, p.kernel_rows, 3, p.input_channels)
-    bias = _true_bias(starts.reshape(-1), found.reshape(2 * pairs, -1, 4))
-    return found[: p.output_channels], _first(Scaling(bias, *_pairs_of_channels(scaling)), p.output_channels)
+    raised = _raised_bias(starts.reshape(-1), found.reshape(2 * pairs, -1, 4))
+    scaling = Scaling(raised >> 8, multipliers.reshape(-1), ~(raised & 31))
+    return found[: p.output_channels], _first(scaling, p.output_channels)
 
 
 def _of_winograd(call: Call) -> Unpacked:
