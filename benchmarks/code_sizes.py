@@ -26,7 +26,7 @@ from elftools.elf.sections import SymbolTableSection
 from kibi.codegen.library import FEATURE
 from kibi.kernels import INCLUDE, closure
 from kibi.selection.choice import VARIANTS
-from kibi.selection.code_sizes import RECORD, RECORDED_SET, RECORDED_TARGET
+from kibi.selection.code_sizes import RECORD, RECORDED_TARGET
 from kibi.targets import target
 from kibi.toolchain.compile import compile_objects
 
@@ -65,8 +65,9 @@ def main() -> None:
 
 
 def chosen_kernels() -> frozenset[str]:
-    """The kernels that a choice is between: variants of the recorded set, and the general kernels that they replace."""
-    variants = [each for each in VARIANTS if each.kernel_set == RECORDED_SET]
+    """The kernels that a choice is between: variants for the recorded processor, and the general kernels that they replace."""
+    sets = target(RECORDED_TARGET).kernel_sets
+    variants = [each for each in VARIANTS if each.kernel_set in sets and each.goals]
     return frozenset(name for each in variants for name in (each.kernel, each.of))
 
 

@@ -6,6 +6,7 @@ Each function imports what it needs when it is called. So `import kibi` stays qu
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,9 @@ def load(
 
 
 @bounded
-def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = ()) -> Graph:
+def simplify(
+    model: Graph, without: Collection[str] = (), keep: "Collection[int | str]" = (), *, goal: str = "balanced"
+) -> Graph:
     """Removes from a model what costs something and changes no bit of its outputs.
 
     For every input, the outputs are the same, bit by bit, and so are their shapes. Other tensors may change, because
@@ -87,17 +90,21 @@ def simplify(model: Graph, without: Collection[str] = (), keep: "Collection[int 
         without: names of passes to leave out, or `all`. `kibi.passes.PASSES` lists them; `kibi.passes.simplify` says what
             each did.
         keep: tensors, by name or index, that must stay, because they are to be in external buffers or looked at.
+        goal: what the model is to be planned for, as for `plan`. For `speed`, PAD stays where the windows after it would take more
+            instructions without it.
 
     Returns:
         The new graph, or the same one if nothing can be removed.
 
     Raises:
-        InputError: there is no such pass, or no such tensor to keep.
+        InputError: there is no such pass, no such tensor to keep, or no such goal.
     """
     from kibi.passes import simplify as apply_passes  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
+    from kibi.selection import Goal, goal_named  # noqa: PLC0415
 
-    return apply_passes(model, without, [tensor_index(model, tensor) for tensor in keep]).graph
+    kept = [tensor_index(model, tensor) for tensor in keep]
+    return apply_passes(model, without, kept, for_speed=goal_named(goal) is Goal.SPEED).graph
 
 
 @renamed_keywords(supply="external_buffers", optimize="goal", offline="use_embedded_plan")
@@ -194,19 +201,20 @@ def plan(
     from kibi.planner.regions.file import load_regions  # noqa: PLC0415
     from kibi.planner.weights_option import weights_named  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
-    from kibi.selection import goal_named  # noqa: PLC0415
+    from kibi.selection import Goal, goal_named  # noqa: PLC0415
 
     listed = load_regions(regions) if isinstance(regions, str | os.PathLike) else regions
-    return make(
+    processor, wanted = processor_of(target), goal_named(goal) if tuning is None else tuning.goal
+    made = partial(
+        make,
         model,
-        processor_of(target),
+        processor,
         runs=runs,
         granularity=granularity_named(granularity),
         inputs=handover_named(input),
         outputs=handover_named(output, is_output=True),
         external_buffers=[tensor_index(model, tensor) for tensor in external_buffers],
-        goal=goal_named(goal) if tuning is None else tuning.goal,
-        kernels=None if tuning is None else tuning.kernels,
+        goal=wanted,
         ram_bytes=ram,
         regions=listed,
         place_weights=place_weights,
@@ -218,6 +226,12 @@ def plan(
         seconds=time_limit,
         watch=watch,
     )
+    is_plain = listed is None and weights == "flash" and recompute == 1 and not stripes
+    if wanted is Goal.FLASH and tuning is None and runs is None and is_plain:
+        from kibi.codegen.least_flash import least_flash  # noqa: PLC0415
+
+        return least_flash(model, processor, lambda kernels: made(kernels=kernels))
+    return made(kernels=None if tuning is None else tuning.kernels)
 
 
 @bounded

@@ -106,7 +106,7 @@ def _measured(
     import kibi  # noqa: PLC0415
     from kibi.files import temporary_folder  # noqa: PLC0415
 
-    graph = kibi.simplify(kibi.load(path))
+    graph = kibi.simplify(kibi.load(path), goal=plan["goal"])
     with temporary_folder() as folder:
         made = kibi.plan(graph, target, **plan)  # type: ignore[arg-type]  # each value is a text
         library = kibi.compile(graph, made, folder, target=target, package=None)

@@ -143,7 +143,7 @@ def test_drawn_rows_equal_the_general_kernel(
 def test_every_boundary_of_requantization(kernel: str, kernel_sets: tuple[str, ...], tmp_path: Path) -> None:
     """Sums of nothing but the bias, each with its multiplier and shift, are rounded, moved and cut as Python does."""
     has_relu, rows, width = kernel.endswith("relu"), *((1, 1) if kernel.endswith("columns") else (3, 3))
-    near = (1 << 30) - 4000
+    near = (1 << 23) - 4000
     acc, multiplier, shift = np.array([each for each in TRIPLES if each[1] and each[2] < 0 and abs(each[0]) < near]).T
     if has_relu:
         fits = requantize(abs(acc) + 2000, multiplier, shift + 1) < (1 << 15) - 1
@@ -251,7 +251,7 @@ def test_choice_follows_what_is_proven(changes: Values, kernel: str) -> None:
 
 @pytest.mark.parametrize(
     ("channels", "shape", "most"),
-    [(64, (3, 3, 5), 2.75), (8, (3, 3, 48), 2.75), (128, (3, 3, 6), 2.7), (128, (10, 1, 1), 3.15)],
+    [(64, (3, 3, 5), 2.83), (8, (3, 3, 48), 2.83), (128, (3, 3, 6), 2.78), (128, (10, 1, 1), 3.22)],
 )
 def test_instructions_per_multiply_accumulate(
     channels: int, shape: tuple[int, int, int], most: float, tmp_path: Path

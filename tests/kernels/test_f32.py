@@ -68,6 +68,16 @@ def test_geometries_equal_the_reference(kernels: Kernels) -> None:
         assert _check(kernels, convolution_f32(geometry, seed, ("NONE", "RELU")[seed // 2 % 2]), seed)
 
 
+def test_kernels_without_blocks_give_the_same_bits() -> None:
+    """Layers of fewer than four channels leave the part out; without it, all others are right, too."""
+    kernels = linked(("kibi_conv2d_f32", "kibi_depthwise_conv2d_f32"), "cortex-m4", "zig", "s", frozenset())
+    for seed, geometry in enumerate(_MORE):
+        assert _check(kernels, convolution_f32(geometry, seed), seed)
+    for geometry in (Geometry(3, 3), Geometry(3, 3, groups=0), Geometry(3, 6, groups=3), Geometry(3, 6, groups=0)):
+        (call,) = graph_of(convolution_f32(geometry)).calls
+        assert call.features == frozenset()
+
+
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels) -> None:
     """No element is overwritten that is still to be read."""
     for geometry in _MORE:

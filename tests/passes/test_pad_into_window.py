@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import kibi
+from kibi.cli.options.models import simplified_model
 from kibi.engines import DeviceEngine
 from kibi.ops import Conv2D, ExplicitPadding
 from kibi.passes import simplify
@@ -259,3 +260,42 @@ def test_explicit_padding_says_how_far_it_reaches() -> None:
     assert padding.along(1).output_size(10, 3, 2, 1) == 7
     assert padding.along(1).before(10, 3, 2, 1, 7) == 2
     assert hash(Conv2D(padding=padding)) != hash(Conv2D())
+
+
+def _padded(stride: int, size: int, channels: int) -> Case:
+    """A PAD of one, or two, and a convolution over it."""
+    border = (size // 2, size // 2)
+    return Chain((1, 12, 12, channels)).pad((0, 0), border, border, (0, 0)).conv(8, (size, size), stride=stride).case()
+
+
+@pytest.mark.parametrize(("stride", "size", "channels", "stays"), [(1, 5, 3, True), (1, 3, 8, True), (2, 3, 8, False)])
+def test_pad_stays_for_speed_where_borders_cost_more(stride: int, size: int, channels: int, stays: bool) -> None:
+    """Most windows of small images reach over a border; otherwise the pass saves instructions, too, and it always saves flash."""
+    case = _padded(stride, size, channels)
+    graph = graph_of(case)
+    usual, fast = simplify(graph), simplify(graph, for_speed=True)
+    assert "PAD" not in [node.op.name for node in usual.graph.nodes]
+    assert ("PAD" in [node.op.name for node in fast.graph.nodes]) is stays
+    # What was left out is recorded, as if somebody had asked for it.
+    assert fast.without == ((NAME,) if stays else ())
+    assert_same(fast.graph, outputs_of(fast.graph, case.inputs), outputs_of(graph, case.inputs))
+
+
+def test_pad_that_stays_for_speed_takes_fewer_instructions(tmp_path: Path) -> None:
+    """Measured on an emulated core: a fifth fewer at least, over a small image."""
+    taken = {}
+    for way in ("balanced", "speed"):
+        graph = kibi.simplify(graph_of(_padded(1, 5, 3)), goal=way)
+        library = kibi.compile(graph, kibi.plan(graph, goal="speed"), tmp_path / way)
+        taken[way] = kibi.measure(library, oracle=False).instructions
+    assert taken["speed"] < 0.8 * taken["balanced"]
+
+
+def test_saved_plan_for_speed_says_whether_the_pass_ran(tmp_path: Path) -> None:
+    """One made of either graph is followed: verbs that read a plan make the graph that it is for."""
+    path = tmp_path / "net.tflite"
+    path.write_bytes(_padded(1, 5, 3).model)
+    for way in ("balanced", "speed"):
+        graph = kibi.simplify(kibi.load(path), goal=way)
+        plan = kibi.plan(graph, goal="speed")
+        assert len(simplified_model(path, None, plan=plan).graph.nodes) == len(graph.nodes)

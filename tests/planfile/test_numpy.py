@@ -45,6 +45,8 @@ _GEOMETRIES = (
         Geometry(channels, channels, kernel=kernel, stride=stride, groups=0, size=size)
         for channels, kernel, stride, size in ((8, (3, 3), 1, (5, 9)), (6, (3, 3), 2, (5, 6)), (7, (5, 4), 1, (6, 7)))
     ),
+    Geometry(6, 12, stride=2, groups=0, size=(5, 7)),
+    Geometry(5, 15, kernel=(5, 4), groups=0, size=(6, 7)),
 )  # fmt: skip
 """Those of other tests, and layers whose constants are packed for a processor."""
 _MODELS = [(name,) for name, entry in zoo.catalog().items() if not entry.refusal]

@@ -66,12 +66,14 @@ class Schedule:
         groups: the folded order.
         lines: the same as lines of a table.
         takes: for each node, what its function takes.
+        flash_bytes: estimated bytes of flash of the order.
     """
 
     form: Form
     groups: tuple[Group, ...]
     lines: tuple[Line, ...]
     takes: tuple[Takes, ...]
+    flash_bytes: int
 
 
 def schedule_of(graph: Graph, plan: Plan, *, keeps_place: bool) -> Schedule:
@@ -91,10 +93,10 @@ def schedule_of(graph: Graph, plan: Plan, *, keeps_place: bool) -> Schedule:
         Form.RUNS: _RUNS_DRIVER_BYTES + 3 * integer_bits(run_numbers(plan.runs)) // 8 * len(plan.runs),
     }
     table = min(sizes, key=lambda form: sizes[form])
-    most = sizes[table] + _POINTER_BYTES * len(steps) + MOST_EXTRA_BYTES
-    if not keeps_place and code_bytes(groups, steps, takes) <= most:
-        return Schedule(Form.CODE, groups, lines, takes)
-    return Schedule(table, groups, lines, (Takes.STEPS,) * len(steps))
+    table_bytes = sizes[table] + _POINTER_BYTES * len(steps)
+    if not keeps_place and (own := code_bytes(groups, steps, takes)) <= table_bytes + MOST_EXTRA_BYTES:
+        return Schedule(Form.CODE, groups, lines, takes, own)
+    return Schedule(table, groups, lines, (Takes.STEPS,) * len(steps), table_bytes)
 
 
 def run_numbers(runs: Sequence[Run]) -> list[int]:

@@ -154,7 +154,7 @@ class _Model:
         self._oracle = oracle
         self._sha256 = sha256(read_model(model.path)).hexdigest()
         self._original = kibi.load(model.path, model.options.signature)
-        self._graph = kibi.simplify(self._original)
+        self._graph = kibi.simplify(self._original, goal=model.options.goal)
         self._quality = self._evaluated()
 
     def measured(self, place: Place) -> tuple[Measured, dict[str, str], list[str]]:

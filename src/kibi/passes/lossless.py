@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from kibi.errors import InputError
 from kibi.ir import Graph, verify
+from kibi.ops import Pad
 from kibi.passes import (
     activation_into_producer,
     append_in_place,
@@ -157,6 +158,8 @@ def simplify(
     without: Collection[str] = (),
     keep: Collection[int] = (),
     like: Sequence[Channels] | None = None,
+    *,
+    for_speed: bool = False,
 ) -> Simplified:
     """Applies all lossless passes, and repeats them while one enables another.
 
@@ -165,10 +168,16 @@ def simplify(
         without: names of passes to leave out, or `all`.
         keep: tensors that must stay, with the same bits, for instance because they are in external buffers.
         like: the `channels` of another model of the same structure: the same channels go here, and no others.
+        for_speed: true to leave out `pad-into-window`, which always saves flash, where the model takes more instructions with it,
+            by estimate.
 
     Raises:
         InputError: there is no pass of a name.
     """
+    if for_speed and ALL not in without and any(isinstance(node.op, Pad) for node in graph.nodes):
+        padded = simplify(graph, {*without, pad_into_window.NAME}, keep, like)
+        if pad_into_window.saved_instructions(padded.graph) < 0:
+            return padded
     calls = _ChannelCalls(like)
     chosen = [
         replace(each, apply=calls.apply) if each.name == channel_reasons.NAME else each

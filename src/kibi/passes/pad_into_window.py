@@ -13,6 +13,12 @@ from kibi.passes.tables import tables_of
 
 NAME = "pad-into-window"
 
+_PAD_ROW, _PAD_BYTE = 200, 1
+_EDGE_WINDOW, _EDGE_COLUMN = 300, 115
+"""Estimated instructions of a PAD's row and of each of its bytes; and those that a convolution takes more for a window that reaches
+over the left or the right border, and for each of its columns. Fitted to 26 small networks on a Cortex-M4 and a Cortex-M0+.
+Depthwise convolutions take no more."""
+
 Windowed = Conv2D | DepthwiseConv2D | MaxPool2D
 """Operators whose windows may reach beyond the input at no cost."""
 
@@ -25,6 +31,33 @@ def fold_pads(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
     pooling counts only the elements inside, so its PAD stays.
     """
     return apply(graph, NAME, _rule)
+
+
+def saved_instructions(graph: Graph) -> int:
+    """Returns how many instructions fewer an inference takes after the pass, by estimate; below 0 it takes more."""
+    draft, saved = Draft(graph), 0
+    for place in range(len(graph.nodes)):
+        found = _rule(draft, place)
+        if found is not None:
+            edit, _ = found
+            padded = draft.view(place).output.type
+            saved += padded.rows * (_PAD_ROW + _PAD_BYTE * padded.row_bytes)
+            for reader, node in edit.items():
+                if node is not None:
+                    saved -= _border(draft.view_of(node)) - _border(draft.view(reader))
+            draft.apply(edit)
+    return saved
+
+
+def _border(view: NodeView) -> int:
+    """The estimated instructions that a node takes for windows that reach over the left or the right border."""
+    if not isinstance(view.op, Conv2D):
+        return 0
+    window = view.op.window(view)
+    starts = (x * window.stride_width - window.pad_width for x in range(window.output_width))
+    reach = (window.kernel_width - 1) * window.dilation_width
+    outside = sum(start < 0 or start + reach >= window.input_width for start in starts)
+    return window.steps * outside * (_EDGE_WINDOW + _EDGE_COLUMN * window.kernel_width)
 
 
 def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:

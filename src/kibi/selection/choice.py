@@ -14,6 +14,7 @@ from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
 from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
+from kibi.selection.depthwise_multiplied import DEPTHWISE_MULTIPLIED
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
 from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOCKS
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
@@ -31,6 +32,7 @@ VARIANTS: tuple[Variant, ...] = (
     *CONV2D_S16_BLOCKS,
     *DEPTHWISE_3X3,
     DEPTHWISE_COLUMNS,
+    *DEPTHWISE_MULTIPLIED,
     *FULLY_CONNECTED_BLOCKS,
     *FULLY_CONNECTED_INT4_BLOCKS,
     *ADD_LINEAR,

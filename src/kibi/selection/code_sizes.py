@@ -13,10 +13,9 @@ from typing import Any
 from kibi.errors import InternalError
 
 RECORD = Path(str(files("kibi.selection"))) / "code_sizes.json"
-RECORDED_SET = "armv7em"
-"""The kernel set of which code sizes are recorded: the one that has several kernels for a layer, and whose flash matters."""
 RECORDED_TARGET = "cortex-m4"
-"""The processor that the recorded code is for; the set's others have nearly the same."""
+"""The processor that the recorded code is for: it has several kernels for a layer, and its flash matters. The others of its
+instruction set have nearly the same code."""
 
 
 @cache

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams, Conv2DInt4Params
@@ -18,9 +19,9 @@ from kibi.ops.windows.convolution_blocks import (
     blocks_at_once,
     side_by_side_bytes,
 )
-from kibi.selection.convolution_call import blocks_distance, blocks_scratch, window_of
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch, dense, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
-from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
+from kibi.selection.sums import MOST_SIZE, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
 _RAISED_HALF = 8 * 256 + 8
@@ -28,7 +29,8 @@ _RAISED_HALF = 8 * 256 + 8
 
 
 def pack(call: KernelCall) -> KernelCall | None:
-    """Weights in the order of blocks; None for groups, narrow rows, large windows, or sums that are not simple."""
+    """Weights in the order of blocks; None for groups of more channels, narrow rows, large windows, or sums that are not simple."""
+    call = dense(call)
     layer = call.params_as(Conv2DS8Params)
     weights = layer.filter.reshape(layer.output_channels, -1)
     is_whole = layer.input_channels % 4 == 0
@@ -45,7 +47,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     blocks = blocks_at_once(sizes, weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
     params = Conv2DBlocksParams(
         filter=paired_words(packed),
-        channels=paired_channels(replace(sums, bias=starts(sums.bias, packed))),
+        channels=paired_channels(starts(sums.bias, packed, sums.shift), sums.multiplier),
         padding=layer.padding,
         pixels=pixels,
         blocks=blocks,
@@ -136,14 +138,11 @@ def paired_words(packed: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.ascontiguousarray(even.reshape(len(even) // 2, 2, -1).transpose(0, 2, 1)).reshape(-1)
 
 
-def paired_channels(sums: SimpleSums) -> NDArray[np.int32]:
-    """Biases, multipliers and shifts `[O]` as `[pairs, 5]` words: two of each, and both inverted shifts in two bytes."""
-    count = len(sums.bias)
-    columns = np.zeros((3, count + count % 2), np.int64)
-    columns[:, :count] = sums.bias, sums.multiplier, ~sums.shift
-    bias, multiplier, inverted = columns.reshape(3, -1, 2)
-    exponents = (inverted[:, :1] & 0xFF) | (inverted[:, 1:] & 0xFF) << 8
-    return np.hstack([bias, multiplier, exponents]).astype(np.int32).reshape(-1)
+def paired_channels(first: Array, multiplier: Array) -> NDArray[np.int32]:
+    """Initial values and multipliers `[O]` as `[pairs, 4]` words: two of each."""
+    columns = np.zeros((2, len(first) + len(first) % 2), np.int32)
+    columns[:, : len(first)] = first, multiplier
+    return np.ascontiguousarray(columns.reshape(2, -1, 2).transpose(1, 0, 2)).reshape(-1)
 
 
 CONV2D_BLOCKS = Variant(

@@ -55,7 +55,7 @@ def weights_and_sums(layer: Conv2DS8Params, limit: int) -> tuple[NDArray[np.int8
 
 
 def stream(weights: NDArray[np.int8], sums: SimpleSums, at_once: int) -> NDArray[np.int32]:
-    """Returns the sums' initial values, weights and scaling constants in the order in which `kibi_conv2d_s8_columns` reads them.
+    """Returns the sums' initial values, weights and multipliers in the order in which `kibi_conv2d_s8_columns` reads them.
 
     Args:
         weights: `[O, kernel rows, 3, C]`.
@@ -68,20 +68,14 @@ def stream(weights: NDArray[np.int8], sums: SimpleSums, at_once: int) -> NDArray
     packed = words(packed_pairs(fours))  # [pair, row, group, column, 2, 1]
     passes = packed.reshape(len(packed), rows * depth // at_once, -1).transpose(1, 0, 2)
     parts = list(passes.astype(np.int64))
-    parts[0] = np.hstack([pairs(starts(sums.bias, packed_pairs(weights))), parts[0]])
-    parts[-1] = np.hstack([parts[-1], scaling(sums)])
+    parts[0] = np.hstack([pairs(starts(sums.bias, packed_pairs(weights), sums.shift)), parts[0]])
+    parts[-1] = np.hstack([parts[-1], pairs(sums.multiplier)])
     return np.concatenate([part.reshape(-1) for part in parts]).astype(np.int32)
 
 
 def pairs(values: Array) -> NDArray[np.int64]:
     """Returns values `[O]` as `[pairs, 2]`, with 0 after an odd last one."""
     return np.pad(values.astype(np.int64), (0, len(values) % 2)).reshape(-1, 2)
-
-
-def scaling(sums: SimpleSums) -> NDArray[np.int64]:
-    """Exponents and multipliers as `[pairs, 3]`: both inverted shifts in the two lowest bytes, then both multipliers."""
-    inverted = pairs(~sums.shift) & 0xFF
-    return np.hstack([inverted[:, :1] | inverted[:, 1:] << 8, pairs(sums.multiplier)])
 
 
 CONV2D_COLUMNS = Variant(

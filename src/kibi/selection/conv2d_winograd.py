@@ -7,7 +7,7 @@ from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DWinogradParams
 from kibi.ops.windows.convolution_blocks import block_sizes, tiles_bytes, tiles_of_block
-from kibi.selection.conv2d_columns import is_three_wide, pairs, scaling, weights_and_sums
+from kibi.selection.conv2d_columns import is_three_wide, pairs, weights_and_sums
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch
 from kibi.selection.sums import SimpleSums
 from kibi.selection.variant import Goal, Variant
@@ -53,7 +53,7 @@ def stream(weights: NDArray[np.int8], sums: SimpleSums) -> NDArray[np.int32]:
     modulo 2**32.
     """
     a, b, c = weights.astype(np.int64).transpose(2, 0, 1, 3)
-    scales = scaling(sums)
+    scales = _scaling(sums)
     parts = (2 * pairs(sums.bias), _words(a + b + c), _words(a - b + c), _words(2 * c), scales, _words(2 * a), scales)
     return np.hstack(parts).astype(np.int32).reshape(-1)
 
@@ -64,6 +64,12 @@ def _words(weights: NDArray[np.int64]) -> NDArray[np.int64]:
     even = np.pad(weights.reshape(channels, -1), ((0, channels % 2), (0, 0)))
     fours = even.reshape(-1, 2, even.shape[1] // 4, 2, 2).transpose(0, 2, 1, 4, 3)  # [pair, group, channel, odd, half]
     return np.ascontiguousarray(fours).astype("<i2").view("<i4").astype(np.int64).reshape(len(fours), -1)
+
+
+def _scaling(sums: SimpleSums) -> NDArray[np.int64]:
+    """Exponents and multipliers as `[pairs, 3]`: both inverted shifts in the two lowest bytes, then both multipliers."""
+    inverted = pairs(~sums.shift) & 0xFF
+    return np.hstack([inverted[:, :1] | inverted[:, 1:] << 8, pairs(sums.multiplier)])
 
 
 CONV2D_WINOGRAD = Variant(

@@ -1,6 +1,9 @@
 """The facts of a general call that convolutions in blocks need: geometry, allowed scratch, distance for in-place output."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
@@ -9,8 +12,27 @@ from kibi.ops.windows.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.windows.window import Window
 from kibi.selection.variant import Goal
 
+_MOST_DENSE = 3
+"""Input channels of depthwise layers that are worth zeros: products cost a third of what channels one after another do."""
 _PARTS = 16
 """Of the least arena, one is the price that faster blocks are worth where speed is not all."""
+
+
+def dense(call: KernelCall) -> KernelCall:
+    """Returns a call of `kibi_conv2d_s8` without groups, where it has one for each of two or three input channels; else the call.
+
+    Each output channel has zeros as weights of the other input channels.
+    """
+    layer = call.params_as(Conv2DS8Params)
+    groups = layer.groups
+    if not 1 < groups == layer.input_channels <= _MOST_DENSE:
+        return call
+    filters = layer.filter.reshape(groups, -1, layer.kernel_rows * layer.kernel_width)
+    weights = np.zeros((*filters.shape, groups), np.int8)
+    for group, of_group in enumerate(filters):
+        weights[group, :, :, group] = of_group
+    padding = np.repeat(layer.padding, groups)
+    return replace(call, params=layer.replaced(filter=weights.reshape(-1), padding=padding, groups=1))
 
 
 def window_of(call: KernelCall) -> Window:
@@ -33,6 +55,7 @@ def blocks_scratch(call: KernelCall, goal: Goal) -> int:
         call: of `kibi_conv2d_s8`.
         goal: of the code.
     """
+    call = dense(call)
     window, layer = window_of(call), call.params_as(Conv2DS8Params)
     room_bytes = call.least_arena_bytes // _PARTS
     few, most = blocks_scratch_bytes(

@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 from kibi.ir import KernelCall
 from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
 from kibi.quant import requantize
-from kibi.selection.normalized_sums import doubled, normalized_sums, side_by_side
-from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of
+from kibi.selection.normalized_sums import side_by_side
+from kibi.selection.packed_pairs import SUM_LIMIT
+from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 
 BLOCK = 4
 """Channels of a block."""
 _MOST_HALF = (1 << 15) - 1
+_SCALE = 256
+"""Of weights and sums: the lowest byte of a sum is its channel's inverted shift."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,11 +62,12 @@ def depthwise(call: KernelCall) -> Depthwise | None:
     params = call.params_as(DepthwiseS8Params)
     if params.channels < BLOCK or max(params.scalars.values()) > MOST_SIZE:
         return None
-    found = normalized_sums(channels_of(params, params.filter.reshape(-1, params.channels).T))
-    if found is None:
+    channels = channels_of(params, params.filter.reshape(-1, params.channels).T, limit=SUM_LIMIT)
+    sums = simple_sums(channels.weights, channels.bias, channels.multiplier, channels.shift, limit=SUM_LIMIT)
+    if sums is None:
         return None
-    weights, sums = found
-    return Depthwise(weights.T.reshape(params.kernel_rows, params.kernel_width, params.channels), sums, params)
+    weights = channels.weights.T.reshape(params.kernel_rows, params.kernel_width, params.channels)
+    return Depthwise(weights, sums, params)
 
 
 def blocks_of(channels: int) -> NDArray[np.int64]:
@@ -74,25 +78,23 @@ def blocks_of(channels: int) -> NDArray[np.int64]:
 
 
 def two_taps(first: NDArray[np.int8], second: NDArray[np.int8]) -> NDArray[np.int32]:
-    """The words of two taps, `[blocks, 4]` weights of each: both of a channel."""
-    return side_by_side(first, second)
+    """The words of two taps, `[blocks, 4]` weights of each: both of a channel, 256-fold."""
+    return side_by_side(_SCALE * first.astype(np.int32), _SCALE * second.astype(np.int32))
 
 
 def one_tap(weights: NDArray[np.int8]) -> NDArray[np.int32]:
-    """The words of one tap, `[blocks, 4]` weights: of channels 0 and 2, and of 1 and 3."""
-    return side_by_side(weights[:, :2], weights[:, 2:])
+    """The words of one tap, `[blocks, 4]` weights: of channels 0 and 2, and of 1 and 3, 256-fold."""
+    return two_taps(weights[:, :2], weights[:, 2:])
 
 
 def packed(layer: Depthwise, weights: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """The constants of all blocks: biases, the words of the weights, doubled multipliers, inverted shifts.
+    """The constants of all blocks: what sums start from, the words of the weights, multipliers.
 
     Args:
         layer: the layer.
         weights: its words in the order of the kernel, `[blocks, …]` each.
     """
     blocks = blocks_of(layer.params.channels)
-    inverted = ~layer.sums.shift.astype(np.int32)
-    words: NDArray[np.int32] = np.hstack(
-        [layer.sums.bias[blocks], *weights, doubled(layer.sums)[blocks], inverted[blocks]]
-    )
+    starts = _SCALE * layer.sums.bias + ~layer.sums.shift.astype(np.int32)
+    words: NDArray[np.int32] = np.hstack([starts[blocks], *weights, layer.sums.multiplier[blocks]])
     return np.ascontiguousarray(words).reshape(-1)

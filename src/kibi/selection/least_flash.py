@@ -78,6 +78,18 @@ def choose_least_flash(
     )
 
 
+def flash_bytes(calls: Sequence[KernelCall], target: Target) -> int:
+    """Returns what the kernels of a model take of flash with their parameters and constants.
+
+    Args:
+        calls: those of the model's layers. Of kernels of no recorded size the code is left out.
+        target: the processor.
+    """
+    fixed = frozenset(call.kernel for call in calls if call.kernel and not is_recorded(call.kernel))
+    chosen = tuple(map(_option, calls))
+    return _code_bytes(chosen, _functions_of(fixed, target.kernel_sets)) + sum(each.constant_bytes for each in chosen)
+
+
 def _option(call: KernelCall) -> _Option:
     """What a call takes of flash."""
     parts = call.features if call.least_features is None else call.least_features

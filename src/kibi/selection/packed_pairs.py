@@ -33,12 +33,14 @@ def words(packed: NDArray[np.int64]) -> NDArray[np.int32]:
     return ((packed[..., 0::2] & 0xFFFF) + (packed[..., 1::2] << 16)).astype(np.int32)
 
 
-def starts(bias: Array, packed: NDArray[np.int64]) -> NDArray[np.int32]:
+def starts(bias: Array, packed: NDArray[np.int64], shift: Array | None = None) -> NDArray[np.int32]:
     """Returns the initial values of the sums `[O]`, modulo 2**32.
 
     Args:
         bias: `[O]`, with -input zero point * sum of the channel's weights in it.
         packed: `[O, …]`, all halves of each channel.
+        shift: `[O]`, -31 … -1: each sum's lowest byte will be its inverted shift; None: it will be 0.
     """
     seconds: NDArray[np.int64] = ((packed + 128) % 256 - 128).reshape(len(packed), -1).sum(axis=1)
-    return wrap_s32(256 * bias.astype(np.int64) - 127 * seconds).astype(np.int32)
+    inverted = 0 if shift is None else ~shift.astype(np.int64)
+    return wrap_s32(256 * bias.astype(np.int64) - 127 * seconds + inverted).astype(np.int32)

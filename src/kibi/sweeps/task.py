@@ -120,7 +120,7 @@ def _measured(data: bytes, name: str, setting: Setting) -> Outcome:
     with temporary_folder() as folder:
         path = folder / f"{name}.tflite"
         path.write_bytes(data)
-        graph = kibi.simplify(kibi.load(path))
+        graph = kibi.simplify(kibi.load(path), goal=setting.goal)
         plan = kibi.plan(
             graph, setting.target, goal=setting.goal, weights=setting.weights, granularity=setting.granularity
         )

@@ -172,6 +172,7 @@ def compile_models(
             decompress=decompress,
             external_buffers=options["external_buffers"],
             plan=part or plan,
+            goal=goal,
         )
         for model, part in zip(models, parts, strict=True)
     ]

@@ -64,7 +64,7 @@ def write_core(
     check_read(weights, is_for_c=False, verb="core")
     options = plan_options(granularity, "stored", False, None, None, goal, weights, recompute=recompute)
     processor = chosen_processor(target, board).target
-    graphs = [load_simplified(model, without_pass, decompress=decompress) for model in models or ()]
+    graphs = [load_simplified(model, without_pass, decompress=decompress, goal=goal) for model in models or ()]
     with working("writing the core"):
         files = [kibi.compile_plan(graph, plan_for(graph, processor, None, options)) for graph in graphs]
         words = ["kibi", "core", *(graph.source for graph in graphs), "--target", processor.name]

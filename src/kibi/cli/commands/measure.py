@@ -158,6 +158,7 @@ def measure(
         decompress=decompress,
         external_buffers=options["external_buffers"],
         plan=plan,
+        goal=goal,
     )
     with working(f"measuring on {processor.name}"), temporary_folder() as folder:
         made = plan_for(graph, processor, plan, options)

@@ -319,8 +319,13 @@ def _planned(
 
     processor = kibi.target(target) if isinstance(target, str) else target
     external = [name for options in variants.values() for name in options.get("external_buffers", ())]
+    goals = {options.get("goal", "balanced") for options in variants.values()}
+    # Plans for several goals are compared on one model.
+    goal = goals.pop() if len(goals) == 1 else "balanced"
     graphs = [
-        load_simplified(model, without, signature=signature, decompress=decompress, external_buffers=external)
+        load_simplified(
+            model, without, signature=signature, decompress=decompress, external_buffers=external, goal=goal
+        )
         for model in models
     ]
     with working("planning") as watch:

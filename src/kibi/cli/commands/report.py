@@ -1,6 +1,7 @@
 """`kibi report` and `kibi view`: all that is known of a model, as one page that works without a network."""
 
 import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,8 +127,9 @@ def report(
     processor = chosen.target
     emulated_target(processor.name)
     names = () if labels is None else read_labels(labels)
-    simplified = simplified_model(model, without_pass, decompress=decompress, signature=signature, plan=plan)
-    former = None if old is None else simplified_model(old, without_pass, decompress=decompress, signature=signature)
+    read = partial(simplified_model, without=without_pass, decompress=decompress, signature=signature, goal=goal)
+    simplified = read(model, plan=plan)
+    former = None if old is None else read(old)
     evaluation, errors = None, None
     if data is not None:
         exact = None if reference is None else kibi.load(reference)

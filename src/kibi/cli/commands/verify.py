@@ -100,6 +100,7 @@ def verify(
         decompress=decompress,
         external_buffers=options["external_buffers"],
         plan=plan,
+        goal=goal,
     )
     inputs = read_runs(graph, files) if files else ()
     with working("verifying"):

@@ -18,6 +18,7 @@ def load_simplified(
     signature: str | None = None,
     external_buffers: Sequence[str] = (),
     plan: "Path | Plan | None" = None,
+    goal: str = "balanced",
 ) -> "Graph":
     """The model after the lossless passes: the graph of `simplified_model`.
 
@@ -27,7 +28,13 @@ def load_simplified(
         PlanError: the plan's file holds no plan.
     """
     return simplified_model(
-        path, without, decompress=decompress, signature=signature, external_buffers=external_buffers, plan=plan
+        path,
+        without,
+        decompress=decompress,
+        signature=signature,
+        external_buffers=external_buffers,
+        plan=plan,
+        goal=goal,
     ).graph
 
 
@@ -39,24 +46,43 @@ def simplified_model(
     signature: str | None = None,
     external_buffers: Sequence[str] = (),
     plan: "Path | Plan | None" = None,
+    goal: str = "balanced",
 ) -> "Simplified":
-    """What the lossless passes make of a model; tensors in external buffers, also those of a saved plan, stay.
+    """What the lossless passes make of a model for a goal; tensors in external buffers, also those of a saved plan, stay.
+
+    A saved plan for speed may have been made of the model with or without the passes that cost instructions: it says which by what
+    it fits.
 
     Raises:
         ModelError: it cannot be loaded, or has no such signature.
-        InputError: there is no such pass, or no such tensor.
+        InputError: there is no such pass, no such tensor, or no such goal.
         PlanError: the plan's file holds no plan.
     """
     import kibi  # noqa: PLC0415
     from kibi.passes import simplify  # noqa: PLC0415
     from kibi.planner import load_plan  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
+    from kibi.selection import Goal, goal_named  # noqa: PLC0415
 
     graph = kibi.load(path, signature, decompress=decompress)
     loaded = load_plan(plan) if isinstance(plan, Path) else plan
     saved = () if loaded is None else _made(graph, loaded.external_buffers)
     keep = [tensor_index(graph, tensor) for tensor in (*external_buffers, *saved)]
-    return simplify(graph, without or (), keep)
+    is_fast = (goal_named(goal) if loaded is None else loaded.goal) is Goal.SPEED
+    made = simplify(graph, without or (), keep, for_speed=is_fast)
+    return made if loaded is None or not is_fast or _fits(made.graph, loaded) else simplify(graph, without or (), keep)
+
+
+def _fits(graph: "Graph", plan: "Plan") -> bool:
+    """True if a plan is for a graph."""
+    from kibi.errors import KibiError  # noqa: PLC0415
+    from kibi.planner import validate  # noqa: PLC0415
+
+    try:
+        validate(graph, plan)
+    except KibiError:
+        return False
+    return True
 
 
 def _made(graph: "Graph", tensors: Sequence[int]) -> list[int]:

@@ -4,6 +4,11 @@
 #include "kibi_dot_f32_4x1.h"
 #include "kibi_window_columns.h"
 
+/* Four channels at once, where a group has as many. */
+#ifndef KIBI_CONV2D_F32_OF_FOURS
+#define KIBI_CONV2D_F32_OF_FOURS 1
+#endif
+
 enum { BLOCK = KIBI_DOT_F32_CHANNELS };
 
 /* Adds the products of a window with the weights of four channels, or with those of one. */
@@ -17,7 +22,7 @@ static void add_window(float *sums, int32_t channels, const float *const *rows, 
             const float *x = rows[ky] + c->place + first;
             const float *from = w + ky * width + c->weight;
             for (int32_t k = 0; k < c->runs; ++k) {
-                if (channels == BLOCK) {
+                if (KIBI_CONV2D_F32_OF_FOURS && channels == BLOCK) {
                     kibi_dot_f32_4x1(sums, from, size, x, c->run);
                 } else {
                     sums[0] = kibi_dot_f32(sums[0], from, x, c->run);
@@ -35,7 +40,7 @@ void kibi_conv2d_f32(float *output, const float *const *rows, const kibi_conv2d_
     const int32_t depth = p->input_channels / p->groups;
     const int32_t size = p->kernel_rows * p->kernel_width * depth;
     const int32_t outputs = p->output_channels / p->groups;
-    const int32_t block = outputs < BLOCK ? 1 : BLOCK;
+    const int32_t block = KIBI_CONV2D_F32_OF_FOURS && outputs >= BLOCK ? BLOCK : 1;
     (void)scratch;
     KIBI_ASSERT(p->groups * depth == p->input_channels && p->groups * outputs == p->output_channels);
     for (int32_t x = 0; x < p->output_width; ++x) {

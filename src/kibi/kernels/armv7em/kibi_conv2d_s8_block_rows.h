@@ -32,7 +32,7 @@
 #endif
 
 /* Weights and constants of a pass, so that they fit a cache of 256 bytes; constants of two channels. */
-enum { MOST_PIXELS = 4, CACHED_BYTES = 192, CONSTANTS_BYTES = 20 };
+enum { MOST_PIXELS = 4, CACHED_BYTES = 192, CONSTANTS_BYTES = 16 };
 
 /* A row that is being computed, and in it the block whose first window starts at column `start`, one of those whose windows are in
  * scratch at once. */
@@ -288,7 +288,7 @@ static KIBI_NOINLINE void odd_channel(int8_t *output, task *t)
 {
     int8_t both[2 * MOST_PIXELS];
     const int32_t before = t->params->output_channels / 2;
-    t->block.channels = KIBI_AT(int32_t, t->params, channels) + before * 5;
+    t->block.channels = KIBI_AT(int32_t, t->params, channels) + before * 4;
     t->block.filter = KIBI_AT(int32_t, t->params, filter) + before * KIBI_BLOCK_WORDS * t->block.groups;
     t->block.output_channels = 2;
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE

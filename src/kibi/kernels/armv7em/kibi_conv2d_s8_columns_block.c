@@ -57,11 +57,12 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 48);
     KIBI_THREE_WIDE_SCALE(second, "r11", "lr")       \
     "bfi " first ", " second ", #8, #8\n"
 
-/* Exponents to r2 and lr, multipliers to r10 and r11, what is added to r3. */
+/* Exponents, the lowest bytes of sums, to r2 and lr, multipliers to r10 and r11, what is added to r3. */
 #define CONSTANTS                                    \
-    "ldm r0!, {r2, r10, r11}\n"                      \
+    "ldrd r10, r11, [r0], #8\n"                      \
     "ldr r3, [sp, #24]\n"                            \
-    "lsr lr, r2, #8\n"
+    "mov r2, r4\n"                                   \
+    "mov lr, r5\n"
 
 /* Registers and stack:
  *   r0        the stream; before: task

@@ -187,20 +187,19 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     ".p2align 2\n"                                                         \
     "11:\n" /* four steps an iteration */
 
-/* Ends the loop, then takes the constants of both channels: multipliers to r12 and lr, exponents to r2, in the two lowest
- * bytes, what is added to r3. */
+/* Ends the loop, then takes the constants of both channels: multipliers to r12 and lr, exponents to r2 and r1, what is added to
+ * r3. A shift by a register looks at its lowest byte alone, and the lowest byte of a sum is the channel's exponent. */
 #define KIBI_PIXELS_LOOP_END                                               \
     "ldr r12, [sp, #4]\n"                                                  \
     "cmp r1, r12\n"                                                        \
     "bne 11b\n"                                                            \
     "ldr r1, [sp]\n"                                                       \
     "ldrd r12, lr, [r1, #8]\n"                                             \
-    "ldr r2, [r1, #16]\n"                                                  \
-    "adds r1, r1, #20\n"                                                   \
+    "adds r1, r1, #16\n"                                                   \
     "str r1, [sp]\n"                                                       \
     "ldr r3, [sp, #16]\n"                                                  \
-    /* A shift by a register looks at its lowest byte alone: r2 serves the first channel, r1 the second. */ \
-    "lsrs r1, r2, #8\n"                                                    \
+    "mov r2, r4\n"                                                         \
+    "mov r1, r5\n"                                                         \
     "ldr pc, [sp, #20]\n"
 
 /* The high half of 2 * sum * multiplier, rounded half up; 1 is taken from what is negative, so that half up is half away from

@@ -6,6 +6,11 @@
 #include "kibi_float.h"
 #include "kibi_window_columns.h"
 
+/* Four channels at once, where there are as many. */
+#ifndef KIBI_DEPTHWISE_CONV2D_F32_OF_FOURS
+#define KIBI_DEPTHWISE_CONV2D_F32_OF_FOURS 1
+#endif
+
 enum { BLOCK = 4 };
 
 /* What the assembly reads of a pixel. */
@@ -21,7 +26,7 @@ typedef struct {
     int32_t weight_row_bytes; /* of all columns of a row */
 } taps;
 
-#ifdef __ARM_FP
+#if defined(__ARM_FP) && KIBI_DEPTHWISE_CONV2D_F32_OF_FOURS
 KIBI_FIELD_AT(taps, rows, 0);
 KIBI_FIELD_AT(taps, rows_end, 4);
 KIBI_FIELD_AT(taps, weights, 8);

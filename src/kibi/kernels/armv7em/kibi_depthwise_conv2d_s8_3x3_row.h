@@ -120,7 +120,7 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
         "sub r2, r2, r9\n"                                     \
         "sub r12, r12, r10\n"                                  \
         "add lr, lr, #4\n"                                     \
-        "add r8, r8, #120\n" /* 30 words */                    \
+        "add r8, r8, #104\n" /* 26 words */                    \
         "ldr r5, [r4]\n" /* blocks_end */                      \
         "cmp r0, r5\n"                                         \
         "bhs 23f\n"                                            \

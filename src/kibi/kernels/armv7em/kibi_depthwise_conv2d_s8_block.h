@@ -47,31 +47,34 @@
     "smlabb r5, r9, lr, r5\n"            \
     "smlatt r7, r9, lr, r7\n"
 
-/* The sums, multiplied. A doubled multiplier, read as a signed number, is 2**32 too small, so that the sum is added. Then r9
- * … r12 hold what the sums are to be shifted by, but for the last bit. */
+/* The true sums, multiplied, in r9 … r12. Sums are 256 times the true ones, plus what these are to be shifted by, but for the last
+ * bit: a shift by a register looks at its lowest byte alone. */
 #define KIBI_MULTIPLY_BLOCK              \
     "ldm r8!, {r9, r10, r11, r12}\n"     \
-    "smmlar r4, r4, r9, r4\n"            \
-    "smmlar r5, r5, r10, r5\n"           \
-    "smmlar r6, r6, r11, r6\n"           \
-    "smmlar r7, r7, r12, r7\n"           \
-    "ldm r8!, {r9, r10, r11, r12}\n"
+    "asr lr, r4, #7\n"                   \
+    "smmulr r9, lr, r9\n"                \
+    "asr lr, r5, #7\n"                   \
+    "smmulr r10, lr, r10\n"              \
+    "asr lr, r6, #7\n"                   \
+    "smmulr r11, lr, r11\n"              \
+    "asr lr, r7, #7\n"                   \
+    "smmulr r12, lr, r12\n"
 
 #define KIBI_SHIFT_BLOCK                 \
-    "asr r4, r4, r9\n"                   \
-    "asr r5, r5, r10\n"                  \
-    "asr r6, r6, r11\n"                  \
-    "asr r7, r7, r12\n"
+    "asr r4, r9, r4\n"                   \
+    "asr r5, r10, r5\n"                  \
+    "asr r6, r11, r6\n"                  \
+    "asr r7, r12, r7\n"
 
 /* The four outputs in r4; the registers then hold what the stack begins with, r9 twice the output's zero point plus 1. 1 is taken
  * from what is negative, so that half up is half away from zero; all bits but the last are shifted out, and that one goes with
  * half of it and the zero point; that sum saturates as it may. */
 #define KIBI_REQUANTIZE_BLOCK(registers) \
     KIBI_MULTIPLY_BLOCK                  \
-    "add r4, r4, r4, asr #31\n"          \
-    "add r5, r5, r5, asr #31\n"          \
-    "add r6, r6, r6, asr #31\n"          \
-    "add r7, r7, r7, asr #31\n"          \
+    "add r9, r9, r9, asr #31\n"          \
+    "add r10, r10, r10, asr #31\n"       \
+    "add r11, r11, r11, asr #31\n"       \
+    "add r12, r12, r12, asr #31\n"       \
     KIBI_SHIFT_BLOCK                     \
     "ldm sp, {" registers "}\n"          \
     "qadd r4, r4, r9\n"                  \

@@ -153,7 +153,7 @@ void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
     const kibi_depthwise_conv2d_s8_columns_params *const p = params;
     const int32_t count = p->channels & 3;
     const int32_t whole = p->channels - count;
-    const int32_t words = 3 * BLOCK + p->kernel_width * (p->kernel_rows & 1) * (BLOCK / 2) +
+    const int32_t words = 2 * BLOCK + p->kernel_width * (p->kernel_rows & 1) * (BLOCK / 2) +
                           p->kernel_width * (p->kernel_rows / 2) * BLOCK;
     const int32_t reach = (p->kernel_width - 1) * p->dilation;
     int32_t column = -p->pad;

@@ -53,10 +53,10 @@ class Conv2DBlocksParams(
     )
     channels: Array = array(
         DType.S32,
-        "[pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the "
-        "two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the "
-        "channel's filter, minus 127 times the sum of the channel's second weights. Shifts are to the right by at "
-        "least 1, and no true sum reaches 2**23 in magnitude",
+        "[pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256 times the "
+        "bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the channel's "
+        "second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the right by at least 1, "
+        "and no true sum reaches 2**23 in magnitude",
         is_packed=True,
     )
     padding: Array = array(
@@ -96,7 +96,7 @@ class Conv2DBlocksParams(
         require: 0 <= pad
         [!int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
         [int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4)
-        array channels: 5 * ceil(output_channels, 2)
+        array channels: 4 * ceil(output_channels, 2)
         array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
@@ -132,10 +132,10 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         "what the kernel reads, in order: for each pass over the kernel's rows and the input's channels, and in it "
         "for each pair of output channels: in the first pass the numbers from which both sums start; the weights of "
         "the pass, as [rows_at_once][groups of four of channels_at_once][3][2] words of four weights in packed pairs, in "
-        "the order in which kibi_packed_pairs_s8.h adds them up; in the last pass ~shift of both in the two lowest bytes, "
-        "and both multipliers. Everything is 0 for the channel after an odd last one. A sum starts from 256 times the "
-        "bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the "
-        "channel's second weights. Shifts are to the right by at least 1, and no true sum reaches 2**23 in magnitude",
+        "the order in which kibi_packed_pairs_s8.h adds them up; in the last pass both multipliers. Weights and multiplier are 0 "
+        "for the channel after an odd last one. A sum starts from 256 times the bias, which includes -input_zero_point * the sum "
+        "of the channel's filter, minus 127 times the sum of the channel's second weights, plus ~shift, which is the lowest byte "
+        "of every sum at the end. Shifts are to the right by at least 1, and no true sum reaches 2**23 in magnitude",
         is_packed=True,
     )
     padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
@@ -171,7 +171,7 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         require: channels_at_once == channels_at_once // 4 * 4
         require: kernel_rows == kernel_rows // rows_at_once * rows_at_once
         require: (rows_at_once - 1) * (input_channels - channels_at_once) <= 0
-        array stream: ceil(output_channels, 2) * (kernel_rows * input_channels // 4 * 6 + 5)
+        array stream: ceil(output_channels, 2) * (kernel_rows * input_channels // 4 * 6 + 4)
         array padding: input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels

@@ -125,10 +125,10 @@ typedef struct {
      * four elements], one word for both channels, with each weight w as w + 8 in four bits: in the byte that it has
      * in packed pairs, the first channel's in the lower half, the second one's in the upper half */
     const int32_t *filter;
-    /* [pairs of channels][5]: the numbers from which both sums start, both multipliers, and ~shift of both in the
-     * two lowest bytes. A sum starts from 256 times the bias, which includes -input_zero_point * the sum of the
-     * channel's filter, minus 127 times the sum of the channel's second weights. Shifts are to the right by at least
-     * 1, and no true sum reaches 2**23 in magnitude */
+    /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256
+     * times the bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of
+     * the channel's second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the
+     * right by at least 1, and no true sum reaches 2**23 in magnitude */
     const int32_t *channels;
     /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
      * the input */
@@ -169,11 +169,11 @@ typedef struct {
     /* what the kernel reads, in order: for each pass over the kernel's rows and the input's channels, and in it for
      * each pair of output channels: in the first pass the numbers from which both sums start; the weights of the
      * pass, as [rows_at_once][groups of four of channels_at_once][3][2] words of four weights in packed pairs, in
-     * the order in which kibi_packed_pairs_s8.h adds them up; in the last pass ~shift of both in the two lowest
-     * bytes, and both multipliers. Everything is 0 for the channel after an odd last one. A sum starts from 256
-     * times the bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of
-     * the channel's second weights. Shifts are to the right by at least 1, and no true sum reaches 2**23 in
-     * magnitude */
+     * the order in which kibi_packed_pairs_s8.h adds them up; in the last pass both multipliers. Weights and
+     * multiplier are 0 for the channel after an odd last one. A sum starts from 256 times the bias, which includes
+     * -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the channel's second weights,
+     * plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the right by at least 1, and no
+     * true sum reaches 2**23 in magnitude */
     const int32_t *stream;
     const int8_t *padding;    /* the input's zero point, once for each input channel */
     int32_t input_width;

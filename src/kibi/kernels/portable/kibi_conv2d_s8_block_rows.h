@@ -50,14 +50,16 @@ static void pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_blo
     for (int32_t o = 0; o < p->output_channels; o += 2) {
         uint32_t sums[2] = {(uint32_t)channel[0], (uint32_t)channel[1]};
         int32_t whole[2];
-        const int8_t shifts[2] = {(int8_t) ~(channel[4] & 31), (int8_t) ~(channel[4] >> 8 & 31)};
+        int8_t shifts[2];
         add_window(sums, words, window, elements, is_int4);
+        shifts[0] = (int8_t) ~(int32_t)(sums[0] & 31);
+        shifts[1] = (int8_t) ~(int32_t)(sums[1] & 31);
         whole[0] = (int32_t)sums[0] >> 8;
         whole[1] = (int32_t)sums[1] >> 8;
         kibi_requantize_channels(output + o, whole, p->output_channels - o > 1 ? 2 : 1, channel + 2, shifts,
                                  p->output_zero_point, p->activation_min, p->activation_max);
         words += (elements + 3) / 4 * (is_int4 ? 1 : 2);
-        channel += 5;
+        channel += 4;
     }
 }
 

@@ -69,7 +69,7 @@ static void compute_pair(int8_t *output, const pixel *x, int32_t channel)
     for (int32_t ky = 0; ky < p->kernel_rows; ky += p->rows_at_once) {
         for (int32_t c = 0; c < p->input_channels; c += p->channels_at_once) {
             const int is_last = ky + p->rows_at_once == p->kernel_rows && c + p->channels_at_once == p->input_channels;
-            const int32_t each = in_front + weights + (is_last ? 3 : 0);
+            const int32_t each = in_front + weights + (is_last ? 2 : 0);
             from = pass + channel / 2 * each;
             if (in_front != 0) {
                 sums[0] = (uint32_t)from[0];
@@ -80,11 +80,11 @@ static void compute_pair(int8_t *output, const pixel *x, int32_t channel)
             in_front = 0;
         }
     }
-    shifts[0] = (int8_t) ~(from[0] & 31);
-    shifts[1] = (int8_t) ~(from[0] >> 8 & 31);
+    shifts[0] = (int8_t) ~(int32_t)(sums[0] & 31);
+    shifts[1] = (int8_t) ~(int32_t)(sums[1] & 31);
     whole[0] = (int32_t)sums[0] >> 8;
     whole[1] = (int32_t)sums[1] >> 8;
-    kibi_requantize_channels(output + channel, whole, p->output_channels - channel > 1 ? 2 : 1, from + 1, shifts,
+    kibi_requantize_channels(output + channel, whole, p->output_channels - channel > 1 ? 2 : 1, from, shifts,
                              p->output_zero_point, p->activation_min, p->activation_max);
 }
 

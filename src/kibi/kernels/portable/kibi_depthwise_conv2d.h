@@ -85,7 +85,7 @@ void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const k
                               void *scratch);
 
 typedef struct {
-    /* [blocks of four channels][30]; the kernel's header describes a block. Where the number of channels is not a
+    /* [blocks of four channels][26]; the kernel's header describes a block. Where the number of channels is not a
      * multiple of four, the last block has the last four, some of which the block before it has, too */
     const int32_t *blocks;
     int16_t input_width;
@@ -102,11 +102,12 @@ typedef struct {
 } kibi_depthwise_conv2d_s8_3x3_params;
 
 /* DEPTHWISE_CONV_2D with multiplier 1 and a window of three by three: one output row, four channels at a time.
- * A block: four biases, with -input_zero_point * sum of the channel's filter in them; then weights, in pairs, each a word for
- * each channel with the first of them in the lower half: the first two rows of the window's left column; the third row of
- * the left and the middle column; the first two rows of the middle column; the first two rows of the right one; then those
- * of the third row of the right column, for channels 0 and 2, and for 1 and 3; four multipliers, doubled, less 2**32 (they
- * are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1.
+ * A block: four numbers from which sums start, each 256 times a bias, with -input_zero_point * sum of the channel's filter in it,
+ * plus ~shift, all shifts being to the right by at least 1; then 256 times the weights, in pairs, each a word for each channel
+ * with the first of them in the lower half: the first two rows of the window's left column; the third row of the left and the
+ * middle column; the first two rows of the middle column; the first two rows of the right one; then those of the third row of
+ * the right column, for channels 0 and 2, and for 1 and 3; four multipliers, 0 … 2**31 - 1. No true sum reaches 2**23 in
+ * magnitude.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.
  * rows: 3 pointers to [input_width][channels]; a row outside the input holds input_zero_point.
@@ -116,11 +117,12 @@ void kibi_depthwise_conv2d_s8_3x3(int8_t *output, const int8_t *const *rows,
 
 /* DEPTHWISE_CONV_2D with multiplier 1, a window of three by three and an activation that cuts off what is below the output's
  * zero point: one output row, four channels at a time.
- * A block: four biases, with -input_zero_point * sum of the channel's filter in them; then weights, in pairs, each a word for
- * each channel with the first of them in the lower half: the first two rows of the window's left column; the third row of
- * the left and the middle column; the first two rows of the middle column; the first two rows of the right one; then those
- * of the third row of the right column, for channels 0 and 2, and for 1 and 3; four multipliers, doubled, less 2**32 (they
- * are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1. A sum that was multiplied, and
+ * A block: four numbers from which sums start, each 256 times a bias, with -input_zero_point * sum of the channel's filter in it,
+ * plus ~shift, all shifts being to the right by at least 1; then 256 times the weights, in pairs, each a word for each channel
+ * with the first of them in the lower half: the first two rows of the window's left column; the third row of the left and the
+ * middle column; the first two rows of the middle column; the first two rows of the right one; then those of the third row of
+ * the right column, for channels 0 and 2, and for 1 and 3; four multipliers, 0 … 2**31 - 1. No true sum reaches 2**23 in
+ * magnitude. A sum that was multiplied, and
  * shifted to the right by ~shift, fits 16 bits.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.
@@ -148,15 +150,105 @@ typedef struct {
 } kibi_depthwise_conv2d_s8_columns_params;
 
 /* DEPTHWISE_CONV_2D with multiplier 1 and any window: one output row, four channels at a time.
- * A block: four biases, with -input_zero_point * sum of the channel's filter in them; for each column of the window, left to
- * right, and each two rows of it, the weights of the first and, in the upper half of the same word, of the second, for each
- * channel; after them, for an odd last row, its weights for channels 0 and 2, and for 1 and 3; four multipliers, doubled,
- * less 2**32 (they are 2**30 … 2**31 - 1); four times ~shift, all shifts being to the right by at least 1.
+ * A block: four numbers from which sums start, each 256 times a bias, with -input_zero_point * sum of the channel's filter in it,
+ * plus ~shift, all shifts being to the right by at least 1; for each column of the window, left to right, and each two rows of
+ * it, 256 times the weights of the first and, in the upper half of the same word, of the second, for each channel; after them,
+ * for an odd last row, its weights for channels 0 and 2, and for 1 and 3, 256-fold, too; four multipliers, 0 … 2**31 - 1. No
+ * true sum reaches 2**23 in magnitude.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.
  * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.
  * scratch: none. */
 void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
                                       const kibi_depthwise_conv2d_s8_columns_params *params, void *scratch);
+
+typedef struct {
+    const int8_t *filter;      /* [depth_multiplier][kernel_rows][kernel_width][input_channels] */
+    /* [depth_multiplier][input_channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [depth_multiplier][input_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [depth_multiplier][input_channels], -31 ... 30 */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t depth_multiplier;  /* output channels that read an input channel */
+    int32_t input_zero_point;  /* -128 ... 127 */
+    int32_t output_width;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
+    int32_t pixels;            /* neighbouring pixels that are computed at once */
+} kibi_depthwise_conv2d_s8_multiplied_params;
+
+/* DEPTHWISE_CONV_2D with a multiplier above 1: one output row, by the kernel for multiplier 1. Output channel c * depth_multiplier + m
+ * reads input channel c.
+ * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
+ * computed at once, and of those after them, are not written over before these are.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
+ * scratch: [pixels][input_channels]. */
+void kibi_depthwise_conv2d_s8_multiplied(int8_t *output, const int8_t *const *rows,
+                                         const kibi_depthwise_conv2d_s8_multiplied_params *params, void *scratch);
+
+typedef struct {
+    /* [depth_multiplier][blocks of four input channels][26]; the header of the kernel for multiplier 1 describes a
+     * block. Where the number of input channels is not a multiple of four, the last block has the last four, some of
+     * which the block before it has, too */
+    const int32_t *blocks;
+    int16_t input_width;
+    int16_t input_channels;    /* at least 4 */
+    int16_t depth_multiplier;  /* output channels that read an input channel */
+    int16_t input_zero_point;  /* -128 ... 127 */
+    int16_t output_width;
+    int16_t output_zero_point; /* -128 ... 127 */
+    int16_t activation_min;    /* -128 ... 127 */
+    int16_t activation_max;    /* -128 ... 127 */
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    /* columns of padding before the first input column; the middle of every window is inside the input */
+    int16_t pad;
+    int16_t pixels;            /* neighbouring pixels that are computed at once */
+} kibi_depthwise_conv2d_s8_3x3_multiplied_params;
+
+/* The same with a window of three by three, four input channels at a time.
+ * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
+ * computed at once, and of those after them, are not written over before these are.
+ * rows: 3 pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
+ * scratch: [pixels][input_channels]. */
+void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const *rows,
+                                             const kibi_depthwise_conv2d_s8_3x3_multiplied_params *params, void *scratch);
+
+typedef struct {
+    /* [depth_multiplier][blocks of four input channels][words]; the header of the kernel for multiplier 1 describes
+     * a block. Where the number of input channels is not a multiple of four, the last block has the last four, some
+     * of which the block before it has, too */
+    const int32_t *blocks;
+    int16_t input_width;
+    int16_t input_channels;    /* at least 4 */
+    int16_t depth_multiplier;  /* output channels that read an input channel */
+    int16_t input_zero_point;  /* -128 ... 127 */
+    int16_t output_width;
+    int16_t output_zero_point; /* -128 ... 127 */
+    int16_t activation_min;    /* -128 ... 127 */
+    int16_t activation_max;    /* -128 ... 127 */
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    int16_t pad;               /* columns of padding before the first input column */
+    int16_t pixels;            /* neighbouring pixels that are computed at once */
+} kibi_depthwise_conv2d_s8_columns_multiplied_params;
+
+/* The same with any window, four input channels at a time.
+ * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
+ * computed at once, and of those after them, are not written over before these are.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
+ * scratch: [pixels][input_channels]. */
+void kibi_depthwise_conv2d_s8_columns_multiplied(int8_t *output, const int8_t *const *rows,
+                                                 const kibi_depthwise_conv2d_s8_columns_multiplied_params *params,
+                                                 void *scratch);
 
 #endif

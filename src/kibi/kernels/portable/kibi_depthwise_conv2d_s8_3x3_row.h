@@ -5,7 +5,7 @@
 #include "kibi_add_product.h"
 #include "kibi_requantize.h"
 
-enum { BLOCK = 4, BLOCK_WORDS = 30 };
+enum { BLOCK = 4, BLOCK_WORDS = 26 };
 
 /* What a row is, with the names and the meaning of the kernels' parameters. */
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
     int32_t pad;
 } kibi_depthwise_row;
 
-/* The weight of a tap for channel `lane` of the block. Words after the biases: first two rows of the left column; third row
+/* 256 times the weight of a tap for channel `lane` of the block. Words after the biases: first two rows of the left column; third row
  * of the left and the middle one; first two rows of the middle, then of the right one; third row of the right one. */
 static inline int32_t kibi_depthwise_weight_3x3(const int32_t *block, int32_t ky, int32_t kx, int32_t lane)
 {
@@ -32,7 +32,7 @@ static inline int32_t kibi_depthwise_weight_3x3(const int32_t *block, int32_t ky
     return (int16_t)((uint32_t)block[BLOCK + place] >> (16 * is_upper));
 }
 
-/* The sum of channel c, `lane` of the block, whose window begins at column `start`. */
+/* 256 times the sum of channel c, plus its inverted shift; the channel is `lane` of the block, and its window begins at column `start`. */
 static inline int32_t kibi_depthwise_sum_3x3(const int32_t *block, const int8_t *const *rows, const kibi_depthwise_row *p,
                                              int32_t start, int32_t c, int32_t lane)
 {
@@ -60,10 +60,10 @@ static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *r
             for (int32_t lane = 0; lane < BLOCK; ++lane) {
                 const int32_t sum =
                     kibi_depthwise_sum_3x3(block, rows, p, x * p->stride - p->pad, first + lane, lane);
-                const int32_t multiplier = (int32_t)((uint32_t)block[BLOCK_WORDS - 2 * BLOCK + lane] >> 1);
-                const int8_t shift = (int8_t) ~(block[BLOCK_WORDS - BLOCK + lane] & 31);
-                kibi_requantize_channels(values + lane, &sum, 1, &multiplier, &shift, p->output_zero_point,
-                                         p->activation_min, p->activation_max);
+                const int32_t whole = sum >> 8;
+                const int8_t shift = (int8_t) ~(sum & 31);
+                kibi_requantize_channels(values + lane, &whole, 1, block + BLOCK_WORDS - BLOCK + lane, &shift,
+                                         p->output_zero_point, p->activation_min, p->activation_max);
             }
             for (; done < first + BLOCK; ++done) {
                 output[done] = values[done - first];

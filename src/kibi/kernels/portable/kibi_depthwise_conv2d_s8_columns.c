@@ -13,7 +13,7 @@ static inline int32_t half(int32_t word, int32_t upper)
     return (int16_t)((uint32_t)word >> (16 * upper));
 }
 
-/* Adds the products of a window, which begins at column `start`, to the sums of a block whose first channel is c. Returns
+/* Adds 256 times the products of a window, which begins at column `start`, to the sums of a block whose first channel is c. Returns
  * what is after the weights. */
 static const int32_t *add_window(int32_t *sums, const int32_t *w, const int8_t *const *rows,
                                  const kibi_depthwise_conv2d_s8_columns_params *p, int32_t start, int32_t c)
@@ -47,12 +47,13 @@ void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
             int32_t sums[BLOCK] = {block[0], block[1], block[2], block[3]};
             const int32_t *const scaling = add_window(sums, block + BLOCK, rows, p, x * p->stride - p->pad, first);
             for (; done < first + BLOCK; ++done) {
-                const int32_t multiplier = (int32_t)((uint32_t)scaling[done - first] >> 1);
-                const int8_t shift = (int8_t) ~(scaling[BLOCK + done - first] & 31);
-                kibi_requantize_channels(output + done, sums + (done - first), 1, &multiplier, &shift,
+                const int32_t sum = sums[done - first];
+                const int32_t whole = sum >> 8;
+                const int8_t shift = (int8_t) ~(sum & 31);
+                kibi_requantize_channels(output + done, &whole, 1, scaling + (done - first), &shift,
                                          p->output_zero_point, p->activation_min, p->activation_max);
             }
-            block = scaling + 2 * BLOCK;
+            block = scaling + BLOCK;
         }
         output += p->channels;
     }

@@ -23,6 +23,8 @@ Float32 = NDArray[np.float32]
 
 _AT_ONCE = 64
 """Products of each output that are computed at once."""
+FLOAT_BLOCK = 4
+"""Output channels that kernels of floats compute at once."""
 _FLOAT_BYTES = DType.F32.size_bytes
 
 
@@ -198,4 +200,6 @@ def convolution_call(view: NodeView, window: Window, weights: Float32, activatio
     shared = convolution_params(view, window, weights, activation)
     params = Conv2DF32Params(**shared, output_channels=outputs, groups=groups)
     distance = _FLOAT_BYTES * grouped_distance(window, outputs, depth)
-    return KernelCall("kibi_conv2d_f32", params, inplace_distance_bytes=(distance,))
+    # The part that saves instructions where a group has four output channels.
+    fast = frozenset({"KIBI_CONV2D_F32_OF_FOURS"} if outputs // groups >= FLOAT_BLOCK else ())
+    return KernelCall("kibi_conv2d_f32", params, inplace_distance_bytes=(distance,), features=fast)

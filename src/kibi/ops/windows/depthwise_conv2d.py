@@ -116,7 +116,7 @@ class DepthwiseConv2D(Operator):
         )
         return KernelCall(
             "kibi_depthwise_conv2d_s8", params, inplace_distance_bytes=(window_distance(window),),
-            features=_parts(window) | _least_parts(window), least_features=_least_parts(window),
+            features=fast_parts(window) | least_parts(window), least_features=least_parts(window),
         )  # fmt: skip
 
     def _float_call(self, view: NodeView, window: Window) -> KernelCall:
@@ -128,7 +128,10 @@ class DepthwiseConv2D(Operator):
         shared = float_sums.convolution_params(view, window, taps, self.activation)
         params = DepthwiseF32Params(**shared, depth_multiplier=multiplier)
         distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
-        return KernelCall("kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,))
+        # The part that saves instructions where four output channels read one input channel, or each its own.
+        fours = outputs if multiplier == 1 else multiplier
+        fast = frozenset({"KIBI_DEPTHWISE_CONV2D_F32_OF_FOURS"} if fours >= float_sums.FLOAT_BLOCK else ())
+        return KernelCall("kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,), features=fast)
 
     def _s16_call(self, view: NodeView, window: Window) -> KernelCall:
         """The kernel of s16, for any multiplier."""
@@ -167,7 +170,7 @@ class DepthwiseConv2D(Operator):
         return view.output.type.elements * height * width
 
 
-def _parts(window: Window) -> frozenset[str]:
+def fast_parts(window: Window) -> frozenset[str]:
     """The parts of `kibi_depthwise_conv2d_s8` that save instructions in a layer."""
     has_fours = window.channels >= _FOUR
     has_threes = has_fours and window.kernel_width == _THREE and window.dilation_width == 1
@@ -175,7 +178,7 @@ def _parts(window: Window) -> frozenset[str]:
     return frozenset(name for name, is_of_use in parts.items() if is_of_use)
 
 
-def _least_parts(window: Window) -> frozenset[str]:
+def least_parts(window: Window) -> frozenset[str]:
     """The parts of `kibi_depthwise_conv2d_s8` without which it cannot compute a layer."""
     return frozenset({"KIBI_DEPTHWISE_CONV2D_S8_OF_SINGLES"} if window.channels % _FOUR else ())
 

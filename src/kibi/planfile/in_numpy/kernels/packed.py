@@ -1,6 +1,6 @@
 """Layers of s8 whose constants are packed for certain processors: they are unpacked once, and computed as all others are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +41,18 @@ def _int4_bytes(words: NDArray[np.int32]) -> Numbers:
     return weights
 
 
+def _raised_bias(starts: Numbers, weights: Numbers) -> Numbers:
+    """256 times the bias of channels whose sums start so, before four weights of each word of [O, words, 4] are added 256-fold.
+
+    To that an inverted shift is added where sums bring it along.
+    """
+    raised: Numbers = wrap_s32(starts.astype(np.int64) + 127 * weights[..., 1::2].sum(axis=(1, 2)))
+    return raised
+
+
 def _true_bias(starts: Numbers, weights: Numbers) -> Numbers:
-    """The bias of channels whose sums start so, before four weights of each word of [O, words, 4] are added 256-fold."""
-    bias: Numbers = (starts.astype(np.int64) + 127 * weights[..., 1::2].sum(axis=(1, 2))) >> 8
+    """The bias of such channels."""
+    bias: Numbers = _raised_bias(starts, weights) >> 8
     return bias
 
 
@@ -105,13 +114,14 @@ def _of_blocks(call: Call) -> Unpacked:
     pairs, fours = -(-p.output_channels // 2), -(-size // 4)
     is_int4 = call.kernel == _INT4_BLOCKS
     words = call.array("filter", pairs, fours, 1 if is_int4 else 2).transpose(0, 2, 1).reshape(-1, fours)
-    found, channels = _int4_bytes(words) if is_int4 else _packed_pairs(words), call.array("channels", pairs, 5)
+    found, channels = _int4_bytes(words) if is_int4 else _packed_pairs(words), call.array("channels", pairs, 4)
     whole = run if p.input_channels % 4 == 0 else run // 4 * 4
     places = np.arange(size).reshape(p.kernel_rows, run)
     order = np.concatenate([places[:, :whole].reshape(-1), places[:, whole:].reshape(-1)])
     weights = np.empty((2 * pairs, size), np.int64)
     weights[:, order] = found.reshape(2 * pairs, -1)[:, :size]
-    scaling = Scaling(_true_bias(channels[:, :2].reshape(-1), found), *_pairs_of_channels(channels[:, [4, 2, 3]]))
+    raised = _raised_bias(channels[:, :2].reshape(-1), found)
+    scaling = Scaling(raised >> 8, channels[:, 2:].reshape(-1), ~(raised & 31))
     shape = (-1, p.kernel_rows, p.kernel_width, p.input_channels)
     return weights.reshape(shape)[: p.output_channels], _first(scaling, p.output_channels)
 
@@ -119,7 +129,7 @@ def _of_blocks(call: Call) -> Unpacked:
 def _of_columns(call: Call) -> Unpacked:
     """Passes over rows and input channels, each with some weights of all pairs of channels.
 
-    In the first pass, a pair's sums start from the two numbers before its weights. In the last pass, its scaling comes after them.
+    In the first pass, a pair's sums start from the two numbers before its weights. In the last pass, its multipliers come after these.
     """
     p = call.numbers
     pairs, passes = (
@@ -127,24 +137,25 @@ def _of_columns(call: Call) -> Unpacked:
         p.kernel_rows * p.input_channels // (p.rows_at_once * p.channels_at_once),
     )
     each = p.rows_at_once * p.channels_at_once // 4 * 6
-    stream = call.array("stream", pairs * (passes * each + 5))
+    stream = call.array("stream", pairs * (passes * each + 4))
     weights = np.empty((pairs, 2, p.kernel_rows, 3, p.input_channels), np.int64)
-    starts = scaling = np.empty((0, 0), np.int32)
+    starts = multipliers = np.empty((0, 0), np.int32)
     place = 0
     for number in range(passes):
         ky, c = divmod(number * p.rows_at_once * p.channels_at_once, p.input_channels)
-        start_words, scaling_words = 2 * (number == 0), 3 * (number == passes - 1)
-        part = stream[place : place + pairs * (start_words + each + scaling_words)].reshape(pairs, -1)
+        start_words, end_words = 2 * (number == 0), 2 * (number == passes - 1)
+        part = stream[place : place + pairs * (start_words + each + end_words)].reshape(pairs, -1)
         place += part.size
         starts = part[:, :start_words] if start_words else starts
-        scaling = part[:, start_words + each :] if scaling_words else scaling
+        multipliers = part[:, start_words + each :] if end_words else multipliers
         words = part[:, start_words : start_words + each].reshape(pairs, p.rows_at_once, p.channels_at_once // 4, 3, 2)
         fours = _packed_pairs(words).transpose(0, 4, 1, 3, 2, 5)
         rows, channels = slice(ky, ky + p.rows_at_once), slice(c, c + p.channels_at_once)
         weights[:, :, rows, :, channels] = fours.reshape(pairs, 2, p.rows_at_once, 3, p.channels_at_once)
     found = weights.reshape(2 * pairs, p.kernel_rows, 3, p.input_channels)
-    bias = _true_bias(starts.reshape(-1), found.reshape(2 * pairs, -1, 4))
-    return found[: p.output_channels], _first(Scaling(bias, *_pairs_of_channels(scaling)), p.output_channels)
+    raised = _raised_bias(starts.reshape(-1), found.reshape(2 * pairs, -1, 4))
+    scaling = Scaling(raised >> 8, multipliers.reshape(-1), ~(raised & 31))
+    return found[: p.output_channels], _first(scaling, p.output_channels)
 
 
 def _of_winograd(call: Call) -> Unpacked:
@@ -170,7 +181,11 @@ def _quarters(words: NDArray[np.int32]) -> Numbers:
 
 def _of_three_by_three(call: Call) -> Unpacked:
     """Blocks of four channels, whose weights are in the halves of 18 words."""
-    blocks = call.array("blocks", -(-call.numbers.channels // _BLOCK), 30)
+    return _three_by_three(call.array("blocks", -(-call.numbers.channels // _BLOCK), 26), call.numbers.channels)
+
+
+def _three_by_three(blocks: NDArray[np.int32], channels: int) -> Unpacked:
+    """The same of the blocks."""
     left, mixed, middle, right = (blocks[:, first : first + _BLOCK] for first in (4, 8, 12, 16))
     last = _halves(blocks[:, 20:22]).transpose(0, 2, 1).reshape(-1, _BLOCK)
     thirds = _halves(mixed)
@@ -180,31 +195,84 @@ def _of_three_by_three(call: Call) -> Unpacked:
         *(_halves(right)[..., row] for row in range(2)), last,
     ]  # fmt: skip
     weights = np.stack(taps, axis=-1).reshape(-1, _BLOCK, 3, 3).transpose(0, 1, 3, 2)
-    return _of_four(weights, blocks, call.numbers.channels)
+    return _of_four(weights, blocks, channels)
+
+
+def _by_input_channel(weights: Numbers, scaling: Scaling, multiplier: int) -> Unpacked:
+    """Weights [multiplier * C, …] and their scaling, of which all first output channels come first, as [C * multiplier, …]."""
+    order = np.arange(len(weights)).reshape(multiplier, -1).T.reshape(-1)
+    return weights[order], Scaling(scaling.bias[order], scaling.multiplier[order], scaling.shift[order])
+
+
+def _of_multiplied(call: Call) -> Unpacked:
+    """The weights for the first output channel of each input channel, then for the second one, and so on."""
+    p = call.numbers
+    outputs = p.depth_multiplier * p.input_channels
+    found = call.array("filter", p.depth_multiplier, p.kernel_rows, p.kernel_width, p.input_channels)
+    weights = found.transpose(0, 3, 1, 2).reshape(outputs, p.kernel_rows, p.kernel_width, 1)
+    return _by_input_channel(weights, Scaling.of(call, outputs), p.depth_multiplier)
+
+
+def _of_three_by_three_multiplied(call: Call) -> Unpacked:
+    """The same in blocks of four channels."""
+    p = call.numbers
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.input_channels // _BLOCK), 26)
+    return _joined([_three_by_three(each, p.input_channels) for each in blocks])
+
+
+def _of_depthwise_columns_multiplied(call: Call) -> Unpacked:
+    """The same of any window."""
+    p = call.numbers
+    words = _depthwise_column_words(p.kernel_rows, p.kernel_width)
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.input_channels // _BLOCK), words)
+    return _joined([_depthwise_columns(each, p.input_channels, (p.kernel_rows, p.kernel_width)) for each in blocks])
+
+
+def _joined(passes: Sequence[Unpacked]) -> Unpacked:
+    """All output channels, of the passes of a multiplied layer."""
+    weights = np.concatenate([each for each, _ in passes])
+    scaling = Scaling(
+        *(np.concatenate([getattr(each, name) for _, each in passes]) for name in ("bias", "multiplier", "shift"))
+    )
+    return _by_input_channel(weights, scaling, len(passes))
+
+
+def _depthwise_column_words(rows: int, width: int) -> int:
+    """Words of a block of four channels of any window."""
+    return 2 * _BLOCK + width * (rows // 2 * _BLOCK + rows % 2 * _BLOCK // 2)
 
 
 def _of_depthwise_columns(call: Call) -> Unpacked:
     """The same of any window: column after column, two rows at a time, and an odd last one."""
     p = call.numbers
-    pairs, is_odd = p.kernel_rows // 2, p.kernel_rows % 2
-    each = 4 * pairs + 2 * is_odd
-    blocks = call.array("blocks", -(-p.channels // _BLOCK), 12 + p.kernel_width * each)
-    columns = blocks[:, _BLOCK:-8].reshape(-1, p.kernel_width, each)
-    both = _halves(columns[..., : 4 * pairs].reshape(len(blocks), p.kernel_width, pairs, _BLOCK))
-    rows = [both.transpose(0, 3, 2, 4, 1).reshape(len(blocks), _BLOCK, 2 * pairs, p.kernel_width)]
+    words = _depthwise_column_words(p.kernel_rows, p.kernel_width)
+    blocks = call.array("blocks", -(-p.channels // _BLOCK), words)
+    return _depthwise_columns(blocks, p.channels, (p.kernel_rows, p.kernel_width))
+
+
+def _depthwise_columns(blocks: NDArray[np.int32], channels: int, kernel: tuple[int, int]) -> Unpacked:
+    """Channels of blocks; the window has so many rows and columns."""
+    pairs, is_odd, width = kernel[0] // 2, kernel[0] % 2, kernel[1]
+    columns = blocks[:, _BLOCK:-_BLOCK].reshape(-1, width, 4 * pairs + 2 * is_odd)
+    both = _halves(columns[..., : 4 * pairs].reshape(len(blocks), width, pairs, _BLOCK))
+    rows = [both.transpose(0, 3, 2, 4, 1).reshape(len(blocks), _BLOCK, 2 * pairs, width)]
     if is_odd:
-        last = _halves(columns[..., 4 * pairs :]).transpose(0, 1, 3, 2).reshape(-1, p.kernel_width, _BLOCK)
+        last = _halves(columns[..., 4 * pairs :]).transpose(0, 1, 3, 2).reshape(-1, width, _BLOCK)
         rows.append(last.transpose(0, 2, 1)[:, :, None])
-    return _of_four(np.concatenate(rows, axis=2), blocks, p.channels)
+    return _of_four(np.concatenate(rows, axis=2), blocks, channels)
 
 
 def _of_four(weights: Numbers, blocks: NDArray[np.int32], channels: int) -> Unpacked:
-    """Channels of blocks, [blocks, 4, kernel_rows, kernel_width]; the last block has the last four, some of them once more."""
+    """Channels of blocks, 256 times their weights as [blocks, 4, kernel_rows, kernel_width].
+
+    The last block has the last four channels, some of them once more.
+    """
     firsts = np.minimum(np.arange(len(blocks)) * _BLOCK, channels - _BLOCK)
     places = (firsts[:, None] + np.arange(_BLOCK)).reshape(-1)
     _, picked = np.unique(places, return_index=True)
-    parts = (blocks[:, :_BLOCK], _doubled(blocks[:, -8:-4]), ~(blocks[:, -4:] & 31))
-    each = weights.reshape(-1, *weights.shape[2:])[picked]
+    starts = blocks[:, :_BLOCK].astype(np.int64)
+    parts = (starts >> 8, blocks[:, -_BLOCK:], ~(starts & 31))
+    each = weights.reshape(-1, *weights.shape[2:])[picked] >> 8
     return each[..., None], Scaling(*(part.reshape(-1)[picked] for part in parts))
 
 
@@ -299,9 +367,12 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_lanes": _of_lanes,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
+    "kibi_depthwise_conv2d_s8_3x3_multiplied": _of_three_by_three_multiplied,
     "kibi_depthwise_conv2d_s8_3x3_relu": _of_three_by_three,
     "kibi_depthwise_conv2d_s8_columns": _of_depthwise_columns,
+    "kibi_depthwise_conv2d_s8_columns_multiplied": _of_depthwise_columns_multiplied,
     "kibi_depthwise_conv2d_s8_lanes": _of_depthwise_lanes,
+    "kibi_depthwise_conv2d_s8_multiplied": _of_multiplied,
 }
 _VECTORS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
@@ -317,7 +388,7 @@ def convolution(call: Call) -> None:
     """CONV_2D and DEPTHWISE_CONV_2D."""
     p = call.numbers
     weights, scaling = call.once(lambda: _CONVOLUTIONS[call.kernel](call))
-    groups = p.channels if "depthwise" in call.kernel else 1
+    groups = (p.channels if hasattr(p, "channels") else p.input_channels) if "depthwise" in call.kernel else 1
     fill = int(call.array("padding", 1)[0]) if "padding" in call.pointers else p.input_zero_point
     finish(call, convolve(call, weights, groups, fill), scaling)
 
