@@ -4,6 +4,7 @@
 #ifndef KIBI_CONV2D_S8_BLOCK_ROWS_H
 #define KIBI_CONV2D_S8_BLOCK_ROWS_H
 
+#include "kibi_block_pixels.h"
 #include "kibi_conv2d.h"
 #include "kibi_conv2d_s8_pixels.h"
 #include "kibi_widen2_s8.h"
@@ -289,16 +290,6 @@ static KIBI_NOINLINE void odd_channel(int8_t *output, const task *t)
     } while (KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE && block.windows != t->windows);
 }
 
-/* How many of the pixels that are left the next block has. */
-static inline int32_t next_pixels(int32_t left, int32_t pixels)
-{
-    if (pixels == 4) {
-        const int32_t is_four = left >= 4 && (left & 3) % 3 == 0;
-        return is_four ? 4 : left == 2 ? 2 : 3;
-    }
-    return left == 2 || left == 4 ? 2 : pixels;
-}
-
 /* Widens the windows of the next block, and of as many after it as have its size and scratch is for. */
 static inline void widen_blocks(task *t, int32_t left)
 {
@@ -313,7 +304,7 @@ static inline void widen_blocks(task *t, int32_t left)
         t->start += t->pixels * t->params->stride;
         t->windows += t->size * t->pixels;
         t->done += t->pixels;
-    } while (t->done < most && t->done != left && next_pixels(left - t->done, t->params->pixels) == t->pixels);
+    } while (t->done < most && t->done != left && kibi_block_pixels(left - t->done, t->params->pixels) == t->pixels);
 #else
     (void)left;
     widen_windows(t);
@@ -358,7 +349,7 @@ static inline __attribute__((always_inline)) void kibi_conv2d_block_row(int8_t *
     t.block.high = (uint8_t)p->activation_max * each;
     KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
     for (int32_t left = p->output_width; left > 0; left -= pixels_done(&t)) {
-        t.pixels = next_pixels(left, p->pixels);
+        t.pixels = kibi_block_pixels(left, p->pixels);
         widen_blocks(&t, left);
         t.block.output = output;
         set_blocks(&t.block, t.windows, t.size * t.pixels, output + paired);

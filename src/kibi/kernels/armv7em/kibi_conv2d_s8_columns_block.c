@@ -193,9 +193,9 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "70:\n" /* cut to the activation's range */
         "ldr r12, [sp, #48]\n"
         "ldrd r10, r11, [r12, #44]\n"
-        KIBI_THREE_WIDE_CLAMP("r4")
-        KIBI_THREE_WIDE_CLAMP("r6")
-        KIBI_THREE_WIDE_CLAMP("r8")
+        KIBI_THREE_WIDE_CUT("r4", "r10", "r11")
+        KIBI_THREE_WIDE_CUT("r6", "r10", "r11")
+        KIBI_THREE_WIDE_CUT("r8", "r10", "r11")
         /* Where there is no third pixel, the second is written over what is stored as such. */
         "71:\n" /* store */
         "ldm sp, {r1, r2, r3, r12}\n"

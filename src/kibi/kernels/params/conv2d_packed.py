@@ -289,8 +289,8 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
         DType.S32,
         "what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then "
         "the differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again. "
-        "Weights are [kernel_rows][groups of four input channels][2][2] words, with the elements 0 and 2 of a group "
-        "in the halves of the first, 1 and 3 in those of the second. The scaling is ~shift of both channels in the "
+        "Weights are [kernel_rows][groups of four input channels][2][2] words, both channels' elements 0 and 2 of a "
+        "group in the halves of two, then 1 and 3. The scaling is ~shift of both channels in the "
         "two lowest bytes of a word, and both multipliers. Everything is 0 for the channel after an odd last one. The "
         "bias includes -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, "
         "and no sum reaches 2**30 in magnitude",
@@ -308,14 +308,14 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     tiles: int = number(
         DType.S32,
-        "3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles, "
-        "where the number of tiles is even",
+        "of two pixels each. 4: blocks of four tiles, and of three and two for the rest; 3: blocks of three, and of two where two "
+        "or four are left; 2: blocks of two, where the number of tiles is even",
     )
     # No remainder is negative: `tiles` is at least 2.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_channels, kernel_rows)))
         require: 3 <= output_width
-        require: tiles <= 3
+        require: tiles <= 4
         require: ceil(output_width, 2) - ceil(output_width, 2) // 2 * 2 <= tiles - 2
         require: 0 <= pad < 2**20
         require: output_width < 2**20

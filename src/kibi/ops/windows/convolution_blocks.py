@@ -53,9 +53,15 @@ def block_pixels(output_width: int, elements: int, *, is_whole: bool, most_bytes
         is_whole: true if the input's channels are a multiple of four.
         most_bytes: of scratch.
     """
-    sizes = (_FOUR, *_sizes(output_width)) if _FOUR in block_sizes(output_width, _FOUR) else _sizes(output_width)
+    sizes = _sizes_up_to_four(output_width)
     fitting = (each for each in sizes if block_bytes(each, elements, is_whole=is_whole) <= most_bytes)
     return next(fitting, 0)
+
+
+def _sizes_up_to_four(output_width: int) -> tuple[int, ...]:
+    """The same where blocks of four are the fastest."""
+    others = _sizes(output_width)
+    return (_FOUR, *others) if _FOUR in block_sizes(output_width, _FOUR) else others
 
 
 def _sizes(output_width: int) -> tuple[int, ...]:
@@ -127,14 +133,12 @@ def _columns_bytes(pixels: int, elements: int) -> int:
 
 
 def tiles_of_block(output_width: int, kernel_rows: int, depth: int, *, most_bytes: int) -> int:
-    """Tiles of two pixels in a block, 3 or 2; 0 where there is not so much scratch, or where rows have no two tiles.
+    """Tiles of two pixels in a block, 4, 3 or 2; 0 where there is not so much scratch, or where rows have no two tiles.
 
     Arguments as in `shared_columns`; the last tile of an odd width is half outside.
     """
-    fitting = (
-        each for each in _sizes(-(-output_width // _TILE)) if tiles_bytes(each, kernel_rows, depth) <= most_bytes
-    )
-    return next(fitting, 0)
+    sizes = _sizes_up_to_four(-(-output_width // _TILE))
+    return next((each for each in sizes if tiles_bytes(each, kernel_rows, depth) <= most_bytes), 0)
 
 
 def tiles_bytes(tiles: int, kernel_rows: int, depth: int) -> int:
@@ -234,6 +238,6 @@ def partitions(window: Window) -> Iterator[tuple[int, ...]]:
     for pixels in (_FOUR, *_sizes(width)) if width > 1 else ():
         yield block_sizes(width, pixels)
     if shares_columns(window, window.channels):
-        for tiles in _sizes(-(-width // _TILE)):
+        for tiles in _sizes_up_to_four(-(-width // _TILE)):
             *front, last = (_TILE * each for each in block_sizes(-(-width // _TILE), tiles))
             yield (*front, last - width % _TILE)
