@@ -154,8 +154,8 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     pixels: int = number(
         DType.S32,
-        "3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the "
-        "output's width is even",
+        "4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels, and of two "
+        "where one or two times two are left; 2: blocks of two, where the output's width is even",
     )
     # No remainder is negative: `pixels` is at least 2. What is at once divides all, so no factor and no difference is negative, and
     # the scratch has room for one pass in any case.
@@ -163,7 +163,8 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
             channels_at_once)))))
         require: 2 <= output_width
-        require: pixels <= 3
+        require: pixels <= 4
+        require: (pixels - 3) * (kernel_rows * input_channels - rows_at_once * channels_at_once) <= 0
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad < 2**20
         require: output_width < 2**20
@@ -178,7 +179,12 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once \
             + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
     """
-    parts = MappingProxyType({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})
+    parts = MappingProxyType(
+        {
+            "KIBI_CONV2D_COLUMNS_OF_4": ("pixels <= 3",),
+            "KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
+        }
+    )
 
 
 class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):

@@ -102,17 +102,20 @@ def blocks_at_once(sizes: Sequence[int], elements: int, *, is_whole: bool, most_
 
 
 def shared_columns(
-    output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int
+    output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int, most_pixels: int = _FOUR
 ) -> SharedColumns | None:
     """Returns the fastest way that needs at most `most_bytes` of scratch; None if no way does.
+
+    Blocks of four pixels have all their channels and rows at once: their sums have no room besides.
 
     Args:
         output_width: pixels of an output row.
         kernel_rows: of a kernel three wide, with neither stride nor dilation across.
         channels: of the input, a multiple of four; of the output.
         most_bytes: of scratch.
+        most_pixels: of a block.
     """
-    sizes = _sizes(output_width)
+    sizes = [each for each in _sizes_up_to_four(output_width) if each <= most_pixels]
     ways = (way for pixels in sizes for way in _ways(pixels, kernel_rows, channels))
     return next((way for way in ways if way.scratch_bytes <= most_bytes), None)
 
@@ -121,6 +124,8 @@ def _ways(pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[
     """The ways with blocks of so many pixels, the fastest one first."""
     depth, outputs = channels
     yield SharedColumns(pixels, kernel_rows, depth, _columns_bytes(pixels, kernel_rows * depth))
+    if pixels == _FOUR:
+        return
     sums_bytes = _SUM_BYTES * _THREE * (outputs + outputs % 2)
     for parts in range(1, depth // _LEAST_AT_ONCE + 1):
         part = depth // parts
@@ -189,7 +194,10 @@ def _taken(window: Window, output_channels: int, most_bytes: int) -> int:
     depth = window.channels
     if shares_columns(window, depth):
         channels = (depth, output_channels)
-        way = shared_columns(window.output_width, window.kernel_rows, channels, most_bytes=most_bytes)
+        # Four pixels take more scratch: they are for what a plan has free.
+        way = shared_columns(
+            window.output_width, window.kernel_rows, channels, most_bytes=most_bytes, most_pixels=_THREE
+        )
         if way is not None:
             return way.scratch_bytes
     return _taken_apart(window, most_bytes)
