@@ -103,11 +103,13 @@ def _int4_scratch(call: KernelCall, goal: Goal) -> int:
 def _features(layer: Conv2DS8Params, pixels: int, blocks: int) -> frozenset[str]:
     """The parts of the kernel that a layer needs."""
     end = (layer.output_width - 1) * layer.stride - layer.pad + (layer.kernel_width - 1) * layer.dilation
+    run = layer.kernel_width * layer.input_channels
     stays_inside = layer.pad == 0 and end < layer.input_width and layer.dilation == 1
     parts = {
         **{f"OF_{count}": True for count in block_sizes(layer.output_width, pixels)},
         "AT_EDGES": not stays_inside,
         "OF_BYTES": layer.input_channels % 4 != 0,
+        "OF_THREE_ROWS": (layer.kernel_rows, run % 4, pixels) == (3, 1, 4) and run > 1,
         "OF_ODD_CHANNELS": layer.output_channels % 2 != 0,
         "SIDE_BY_SIDE": blocks > 1,
     }

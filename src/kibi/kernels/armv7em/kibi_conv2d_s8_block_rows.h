@@ -9,10 +9,12 @@
 #include "kibi_conv2d_s8_pixels.h"
 #include "kibi_widen2_s8.h"
 #include "kibi_widen3_s8.h"
+#include "kibi_widen4_rows_s8.h"
 #include "kibi_widen4_s8.h"
 
 /* Parts that a library leaves out where no layer needs them: blocks of these sizes, windows that reach outside or whose rows
- * are no whole words, odd numbers of output channels. */
+ * are no whole words, those among them with three rows that have one element more than whole words, odd numbers of output
+ * channels. */
 #ifndef KIBI_CONV2D_BLOCKS_OF_2
 #define KIBI_CONV2D_BLOCKS_OF_2 1
 #endif
@@ -27,6 +29,9 @@
 #endif
 #ifndef KIBI_CONV2D_BLOCKS_OF_BYTES
 #define KIBI_CONV2D_BLOCKS_OF_BYTES 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_THREE_ROWS
+#define KIBI_CONV2D_BLOCKS_OF_THREE_ROWS 1
 #endif
 #ifndef KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS
 #define KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS 1
@@ -113,17 +118,17 @@ static inline int is_inside(const task *t, int32_t start)
     return t->params->dilation == 1 && start >= 0 && start + t->params->kernel_width <= t->params->input_width;
 }
 
-/* Gathers a window, column by column: neighbours inside the input, or outside, as one. */
-static KIBI_NOINLINE void gather(int8_t *to, const task *t, int32_t start)
+/* Gathers windows of `width` columns, column by column: neighbours inside the input, or outside, as one. */
+static KIBI_NOINLINE void gather(int8_t *to, const task *t, int32_t start, int32_t width)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
         int32_t count = 1;
-        for (int32_t kx = 0; kx < p->kernel_width; kx += count) {
+        for (int32_t kx = 0; kx < width; kx += count) {
             const int32_t column = start + kx * p->dilation;
             count = 1;
             if (p->dilation == 1 && column >= 0 && column < p->input_width) {
-                const int32_t most = p->kernel_width - kx;
+                const int32_t most = width - kx;
                 count = p->input_width - column < most ? p->input_width - column : most;
             }
             to = copy(to, column_of(p, t->rows[ky], column), count * p->input_channels);
@@ -138,7 +143,7 @@ static inline int32_t gather_outside(const task *t)
     for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
         const int32_t start = t->start + pixel * t->params->stride;
         if (!is_inside(t, start)) {
-            gather(t->staged + pixel * t->size, t, start);
+            gather(t->staged + pixel * t->size, t, start, t->params->kernel_width);
             gathered |= 1 << pixel;
         }
     }
@@ -193,6 +198,30 @@ static KIBI_NOINLINE void widen_bytes(const task *t, int is_at_edge)
     }
 }
 
+/* True if the block has windows for kibi_widen4_rows_s8; at an edge, all columns of the block are gathered first, which overlap where
+ * the stride is small: then they take no more than the windows, for which there is room. */
+static inline int has_three_rows(const task *t, int is_at_edge)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int is_apart = is_at_edge && (p->dilation != 1 || p->stride > p->kernel_width);
+    return KIBI_CONV2D_BLOCKS_OF_4 && t->pixels == 4 && p->kernel_rows == 3 && t->run > 4 && t->run % 4 == 1 && !is_apart;
+}
+
+/* Widens the windows of such a block. */
+static inline void widen_three_rows(const task *t, int is_at_edge)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int32_t columns = 3 * p->stride + p->kernel_width;
+    const int8_t *from[3];
+    if (KIBI_CONV2D_BLOCKS_AT_EDGES && is_at_edge) {
+        gather(t->staged, t, t->start, columns);
+    }
+    for (int32_t ky = 0; ky < 3; ++ky) {
+        from[ky] = is_at_edge ? t->staged + ky * columns * p->input_channels : t->rows[ky] + t->start * p->input_channels;
+    }
+    kibi_widen4_rows_s8(t->windows, from, p->stride * p->input_channels, t->run - 1);
+}
+
 /* Widens the block's windows row by row, where all are inside and pixels are whole words. */
 static inline void widen_rows(const task *t)
 {
@@ -227,7 +256,9 @@ static inline void widen_windows(const task *t)
     const int32_t last = t->start + (t->pixels - 1) * t->params->stride;
     const int stays_inside = t->stays_inside || (is_inside(t, t->start) && is_inside(t, last));
     const int is_at_edge = KIBI_CONV2D_BLOCKS_AT_EDGES && !stays_inside;
-    if (KIBI_CONV2D_BLOCKS_OF_BYTES && t->params->input_channels % 4 != 0) {
+    if (KIBI_CONV2D_BLOCKS_OF_THREE_ROWS && t->params->input_channels % 4 != 0 && has_three_rows(t, is_at_edge)) {
+        widen_three_rows(t, is_at_edge);
+    } else if (KIBI_CONV2D_BLOCKS_OF_BYTES && t->params->input_channels % 4 != 0) {
         widen_bytes(t, is_at_edge);
     } else if (is_at_edge) {
         widen_columns(t);
