@@ -5,12 +5,13 @@ size of a scratch which nodes have one.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 from kibi.ir import KernelCall
 from kibi.kernels.params import FieldKind
 from kibi.planner.plan import Buffer, Plan, Run
 from kibi.planner.roomy_scratch import rooms
+from kibi.planner.wide_rows import whole_nodes, wide_calls
 from kibi.selection import Goal, LoweredGraph, RoomyGraph, times_read, with_room
 
 _LEAST_READS = 16
@@ -33,24 +34,29 @@ def with_copies(graph: LoweredGraph, plan: Plan) -> LoweredGraph:
         plan: its plan.
     """
     room, copies = list(rooms(plan, graph)), dict[int, int]()
-    for node in _candidates(graph, plan.runs):
-        buffer, needed = plan.scratch_of(node), _copy_bytes(graph.calls[node])
-        if buffer is not None and buffer.alignment >= _ALIGNMENT:
-            left = buffer.size_bytes - needed
-            if left >= _aligned(graph.calls[node].scratch_bytes):
-                room[node], copies[node] = left, needed
+    wide = wide_calls(graph, plan)
+    for node in whole_nodes(graph, plan.runs):
+        call, buffer = wide.get(node, graph.calls[node]), plan.scratch_of(node)
+        if buffer is not None and buffer.alignment >= _ALIGNMENT and _can_be_copied(graph, node, call):
+            left = buffer.size_bytes - _copy_bytes(call)
+            if left >= _aligned(call.scratch_bytes):
+                room[node], copies[node] = left, _copy_bytes(call)
     roomy = with_room(graph, room)
-    if not copies:
+    if not (copies or wide):
         return roomy
-    calls = (_with_copy(call, copies[node]) if node in copies else call for node, call in enumerate(roomy.calls))
+    wide = {node: call for node, call in wide.items() if call.scratch_bytes <= room[node]}
+    calls = {node: wide.get(node, call) for node, call in enumerate(roomy.calls)}
+    calls |= {node: _with_copy(calls[node], copy_bytes) for node, copy_bytes in copies.items()}
     facts = {each.name: getattr(graph, each.name) for each in fields(LoweredGraph)}
-    return RoomyGraph(**facts, made_calls=tuple(calls))
+    facts["wide_calls"] = tuple((node, calls[node]) for node in wide)
+    narrow = {node: _in_scratch_of(calls[node], roomy.calls[node]) for node in wide}
+    return RoomyGraph(**facts, made_calls=tuple((calls | narrow).values()))
 
 
 def with_room_for_copies(graph: LoweredGraph, plan: Plan, goal: Goal, ram_bytes: int | None) -> Plan:
-    """Returns the plan with scratch for copies of constants, those that are read most first.
+    """Returns the plan with scratch for copies of constants, those that are read most first, and for rows that are made at once.
 
-    They take bytes that are free. Where speed is the goal, the arena may grow: to `ram_bytes`, or else to twice its size.
+    It takes bytes that are free. Where speed is the goal, the arena may grow: to `ram_bytes`, or else to twice its size.
 
     Args:
         graph: of the plan's nodes, with kernels that take the scratch that they need.
@@ -61,33 +67,52 @@ def with_room_for_copies(graph: LoweredGraph, plan: Plan, goal: Goal, ram_bytes:
     most_bytes = plan.arena_bytes
     if goal is Goal.SPEED:
         most_bytes = _GROWTH * most_bytes if ram_bytes is None else max(most_bytes, ram_bytes)
-    calls, first_steps = with_room(graph, rooms(plan, graph)).calls, _first_steps(plan.runs)
-    reads = {node: times_read(calls[node]) * graph.views[node].steps for node in _candidates(graph, plan.runs)}
-    wanted = [node for node, times in reads.items() if times >= _LEAST_READS]
+    first_steps = _first_steps(plan.runs)
     buffers, arena_bytes = list(plan.buffers), plan.arena_bytes
-    for node in sorted(wanted, key=lambda node: -reads[node] * _copy_bytes(calls[node])):
-        own = plan.scratch_of(node)
-        if own is not None and own.shared_by:
+    for wanted in sorted(_wishes(graph, plan), key=lambda each: -each.gain_bytes):
+        own = plan.scratch_of(wanted.node)
+        if own is not None and (own.shared_by or own.size_bytes >= wanted.size_bytes):
             continue
-        start, end = first_steps[node], first_steps[node] + graph.views[node].steps
-        size_bytes = _aligned(calls[node].scratch_bytes) + _copy_bytes(calls[node])
-        made = Buffer(None, node, 0, 0, 0, size_bytes, _ALIGNMENT, start, end)
-        others = [each for each in buffers if node not in each.nodes]
+        start = first_steps[wanted.node]
+        end = start + graph.views[wanted.node].steps
+        made = Buffer(None, wanted.node, 0, 0, 0, wanted.size_bytes, wanted.alignment, start, end)
+        others = [each for each in buffers if wanted.node not in each.nodes]
         made = replace(made, offset=_lowest(made, others))
-        if made.offset + size_bytes <= most_bytes:
+        if made.offset + wanted.size_bytes <= most_bytes:
             buffers = [*others, made]
-            arena_bytes = max(arena_bytes, made.offset + size_bytes)
+            arena_bytes = max(arena_bytes, made.offset + wanted.size_bytes)
     is_proven = plan.proven_optimal and arena_bytes == plan.arena_bytes
     return replace(plan, buffers=tuple(buffers), arena_bytes=arena_bytes, proven_optimal=is_proven)
 
 
-def _candidates(graph: LoweredGraph, runs: Sequence[Run]) -> Iterator[int]:
-    """The nodes that run all their steps one after another, and have constants that are worth a copy, ascending."""
-    if graph.goal is Goal.FLASH or not set(graph.target.kernel_sets) - {"portable", "host"}:
-        return
-    steps = {node: view.steps for node, view in enumerate(graph.views) if view.steps > 1}
-    whole = {run.node for run in runs if run.steps == steps.get(run.node)}
-    yield from (node for node in sorted(whole) if _can_be_copied(graph, node))
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A scratch that would be of use.
+
+    Attributes:
+        node: whose it is.
+        size_bytes, alignment: of the scratch.
+        gain_bytes: constants that are then not read from flash.
+    """
+
+    node: int
+    size_bytes: int
+    alignment: int
+    gain_bytes: int
+
+
+def _wishes(graph: LoweredGraph, plan: Plan) -> Iterator[_Wish]:
+    """The scratch that copies and long rows would take, by nodes."""
+    calls, wide = with_room(graph, rooms(plan, graph)).calls, wide_calls(graph, plan)
+    for node in whole_nodes(graph, plan.runs):
+        call = wide.get(node, calls[node])
+        scratch_bytes = _aligned(max(call.scratch_bytes, calls[node].scratch_bytes))
+        times = times_read(call) * (1 if node in wide else graph.views[node].steps)
+        if times >= _LEAST_READS and _can_be_copied(graph, node, call):
+            copy_bytes = _copy_bytes(call)
+            yield _Wish(node, scratch_bytes + copy_bytes, _ALIGNMENT, times * copy_bytes)
+        elif node in wide:
+            yield _Wish(node, scratch_bytes, call.scratch_alignment, 0)
 
 
 def _with_copy(call: KernelCall, copy_bytes: int) -> KernelCall:
@@ -99,9 +124,15 @@ def _with_copy(call: KernelCall, copy_bytes: int) -> KernelCall:
     )
 
 
-def _can_be_copied(graph: LoweredGraph, node: int) -> bool:
-    """True if a node's constants are worth a copy, and its struct begins with the pointers to them."""
-    view, call = graph.views[node], graph.calls[node]
+def _in_scratch_of(wide: KernelCall, call: KernelCall) -> KernelCall:
+    """The call of single rows with as much scratch as that of all rows: a library has one of both."""
+    scratch_bytes = max(wide.scratch_bytes, call.scratch_bytes)
+    return replace(call, scratch_bytes=scratch_bytes, scratch_alignment=wide.scratch_alignment)
+
+
+def _can_be_copied(graph: LoweredGraph, node: int, call: KernelCall) -> bool:
+    """True if the constants of a node's call are worth a copy, and its struct begins with the pointers to them."""
+    view = graph.views[node]
     arrays = list(call.constants.values())
     if call.params is None or call.takes_step or view.window is not None or view.op.subgraph_names:
         return False

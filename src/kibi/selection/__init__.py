@@ -6,6 +6,7 @@ from kibi.selection.room import RoomyGraph, frugal_kernels, useful_scratch_bytes
 from kibi.selection.streams import times_read
 from kibi.selection.variant import Goal, Variant
 from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights
+from kibi.selection.wide_rows import wide_call, wide_general
 
 __all__ = [
     "CodedLayer",
@@ -23,5 +24,7 @@ __all__ = [
     "select",
     "times_read",
     "useful_scratch_bytes",
+    "wide_call",
+    "wide_general",
     "with_room",
 ]
