@@ -30,6 +30,9 @@
 #ifndef KIBI_CONV2D_BLOCKS_OF_BYTES
 #define KIBI_CONV2D_BLOCKS_OF_BYTES 1
 #endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_WORDS
+#define KIBI_CONV2D_BLOCKS_OF_WORDS 1
+#endif
 #ifndef KIBI_CONV2D_BLOCKS_OF_THREE_ROWS
 #define KIBI_CONV2D_BLOCKS_OF_THREE_ROWS 1
 #endif
@@ -222,6 +225,45 @@ static inline void widen_three_rows(const task *t, int is_at_edge)
     kibi_widen4_rows_s8(t->windows, from, p->stride * p->input_channels, t->run - 1);
 }
 
+/* True if each row of a window is a word, of which at least a byte is inside. */
+static inline int has_words(const task *t)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int32_t first = t->start * p->input_channels;
+    const int32_t last = first + (t->pixels - 1) * p->stride * p->input_channels;
+    return t->run == 4 && p->dilation == 1 && first > -4 && last < p->input_width * p->input_channels &&
+           p->input_width * p->input_channels >= 4;
+}
+
+/* Widens such windows. Where one reaches outside, the word beside it is shifted to its place, and filled up with zero points. */
+static KIBI_NOINLINE void widen_words(const task *t)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int32_t last = p->input_width * p->input_channels - 4;
+    const uint32_t padding = (uint8_t)*KIBI_AT(int8_t, p, padding) * 0x01010101u;
+    for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
+        const int32_t first = (t->start + pixel * p->stride) * p->input_channels;
+        const int32_t place = first < 0 ? 0 : first > last ? last : first;
+        const int32_t up = first < 0 ? -8 * first : 0;
+        const int32_t down = 8 * (first - place) + up;
+        const uint32_t fill = padding & ~(UINT32_MAX << up >> down);
+        int16_t *to = t->windows + 2 * pixel;
+        for (const int8_t *const *row = t->rows, *const *const end = row + p->kernel_rows; row != end; ++row) {
+            uint32_t word;
+            uint32_t even;
+            __builtin_memcpy(&word, *row + place, sizeof(word));
+            word = (word << up >> down) | fill;
+            __asm__("sxtb16 %0, %1" : "=r"(even) : "r"(word));
+            /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
+            word ^= 0x007F007Fu;
+            __builtin_memcpy(to, &even, sizeof(even));
+            to += 2 * t->pixels;
+            __builtin_memcpy(to, &word, sizeof(word));
+            to += 2 * t->pixels;
+        }
+    }
+}
+
 /* Widens the block's windows row by row, where all are inside and pixels are whole words. */
 static inline void widen_rows(const task *t)
 {
@@ -256,9 +298,12 @@ static inline void widen_windows(const task *t)
     const int32_t last = t->start + (t->pixels - 1) * t->params->stride;
     const int stays_inside = t->stays_inside || (is_inside(t, t->start) && is_inside(t, last));
     const int is_at_edge = KIBI_CONV2D_BLOCKS_AT_EDGES && !stays_inside;
-    if (KIBI_CONV2D_BLOCKS_OF_THREE_ROWS && t->params->input_channels % 4 != 0 && has_three_rows(t, is_at_edge)) {
+    const int is_whole = t->params->input_channels % 4 == 0;
+    if (KIBI_CONV2D_BLOCKS_OF_WORDS && !is_whole && has_words(t)) {
+        widen_words(t);
+    } else if (KIBI_CONV2D_BLOCKS_OF_THREE_ROWS && !is_whole && has_three_rows(t, is_at_edge)) {
         widen_three_rows(t, is_at_edge);
-    } else if (KIBI_CONV2D_BLOCKS_OF_BYTES && t->params->input_channels % 4 != 0) {
+    } else if (KIBI_CONV2D_BLOCKS_OF_BYTES && !is_whole) {
         widen_bytes(t, is_at_edge);
     } else if (is_at_edge) {
         widen_columns(t);

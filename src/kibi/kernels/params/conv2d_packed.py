@@ -119,6 +119,7 @@ class Conv2DBlocksParams(
                 "(output_width - 1) * stride - pad + (kernel_width - 1) * dilation < input_width",
             ),
             "KIBI_CONV2D_BLOCKS_OF_BYTES": ("input_channels == input_channels // 4 * 4",),
+            "KIBI_CONV2D_BLOCKS_OF_WORDS": ("input_channels == input_channels // 4 * 4",),
             "KIBI_CONV2D_BLOCKS_OF_THREE_ROWS": ("input_channels == input_channels // 4 * 4",),
             "KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
         }
