@@ -23,6 +23,8 @@ from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, star
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
+_ALL = (-128, 127)
+"""The range of int8."""
 _RAISED_HALF = 8 * 256 + 8
 """What raises both weights of a packed half by 8."""
 
@@ -105,6 +107,7 @@ def _features(layer: Conv2DS8Params, pixels: int, blocks: int) -> frozenset[str]
     end = (layer.output_width - 1) * layer.stride - layer.pad + (layer.kernel_width - 1) * layer.dilation
     stays_inside = layer.pad == 0 and end < layer.input_width and layer.dilation == 1
     sizes = block_sizes(layer.output_width, pixels)
+    has_relu = layer.activation_min >= layer.output_zero_point
     is_whole, has_words = layer.input_channels % 4 == 0, _has_words(layer)
     has_three_rows = _has_three_rows(layer, pixels)
     parts = {
@@ -115,6 +118,9 @@ def _features(layer: Conv2DS8Params, pixels: int, blocks: int) -> frozenset[str]
         "OF_THREE_ROWS": has_three_rows,
         "OF_ODD_CHANNELS": layer.output_channels % 2 != 0,
         "SIDE_BY_SIDE": blocks > 1,
+        "OF_RELU": has_relu,
+        "OF_BOTH_SIGNS": not has_relu,
+        "OF_CLAMPS": (layer.activation_min, layer.activation_max) != _ALL,
     }
     return frozenset(f"KIBI_CONV2D_BLOCKS_{name}" for name, is_needed in parts.items() if is_needed)
 

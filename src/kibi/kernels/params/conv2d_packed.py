@@ -5,6 +5,22 @@ from types import MappingProxyType
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 
+_REACHES_OUTSIDE = (
+    "max(max(pad, dilation - 1), (output_width - 1) * stride - pad + (kernel_width - 1) * dilation - input_width + 1)"
+)
+"""Above 0 where windows reach outside, or are not in one piece."""
+_NO_WORDS = (
+    "max(max(max(kernel_width * input_channels - 4, 4 - kernel_width * input_channels), 1 - input_channels % 4), "
+    "max(max(dilation - 1, pad * input_channels - 3), "
+    "max((output_width - 1) * stride - pad - input_width + 1, 4 - input_width * input_channels)))"
+)
+"""Above 0 but where pixels are no whole words, and each row of a window is one, of which at least a byte is inside."""
+_NO_THREE_ROWS = (
+    "max(max(max(kernel_rows - 3, 3 - kernel_rows), max(4 - pixels, 5 - kernel_width * input_channels)), "
+    "max(max(dilation - 1, stride - kernel_width), (kernel_width * input_channels + 3) % 4))"
+)
+"""Above 0 but where windows have three rows with one element besides whole words, in blocks of four pixels that touch."""
+
 
 class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
     """CONV_2D of s8 with a window of three by three on one input channel."""
@@ -107,6 +123,9 @@ class Conv2DBlocksParams(
     parts = MappingProxyType(
         {
             "KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE": ("blocks <= 1",),
+            "KIBI_CONV2D_BLOCKS_OF_RELU": ("activation_min < output_zero_point",),
+            "KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS": ("output_zero_point <= activation_min",),
+            "KIBI_CONV2D_BLOCKS_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),
             "KIBI_CONV2D_BLOCKS_OF_4": ("pixels <= 3",),
             "KIBI_CONV2D_BLOCKS_OF_3": ("(pixels - 2) * (4 - pixels + output_width - output_width // 4 * 4) <= 0",),
             "KIBI_CONV2D_BLOCKS_OF_2": (
@@ -114,13 +133,12 @@ class Conv2DBlocksParams(
                 "(4 - pixels) * (output_width - output_width // 3 * 3) <= 0",
                 "(pixels - 3) * (output_width - output_width // 4 * 4) * (3 - output_width + output_width // 4 * 4) <= 0",
             ),
-            "KIBI_CONV2D_BLOCKS_AT_EDGES": (
-                "max(pad, dilation - 1) <= 0",
-                "(output_width - 1) * stride - pad + (kernel_width - 1) * dilation < input_width",
+            "KIBI_CONV2D_BLOCKS_AT_EDGES": (f"min({_REACHES_OUTSIDE}, {_NO_WORDS}) <= 0",),
+            "KIBI_CONV2D_BLOCKS_OF_BYTES": (
+                f"min(input_channels % 4, min({_NO_WORDS}, max({_NO_THREE_ROWS}, output_width % 4))) <= 0",
             ),
-            "KIBI_CONV2D_BLOCKS_OF_BYTES": ("input_channels == input_channels // 4 * 4",),
-            "KIBI_CONV2D_BLOCKS_OF_WORDS": ("input_channels == input_channels // 4 * 4",),
-            "KIBI_CONV2D_BLOCKS_OF_THREE_ROWS": ("input_channels == input_channels // 4 * 4",),
+            "KIBI_CONV2D_BLOCKS_OF_WORDS": (f"1 <= {_NO_WORDS}",),
+            "KIBI_CONV2D_BLOCKS_OF_THREE_ROWS": (f"1 <= {_NO_THREE_ROWS}",),
             "KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
         }
     )
