@@ -8,6 +8,7 @@ import pytest
 
 import kibi
 from kibi.ir import Graph, KernelCall
+from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams
 from kibi.ops.windows.convolution_blocks import block_bytes, block_pixels, block_sizes
 from kibi.quant import requantize
@@ -105,6 +106,28 @@ def test_geometries_equal_the_reference(kernels: Kernels, is_int4: bool) -> None
         if packed is not None and _are_side_by_side(packed):
             several += _check(kernels, case, 1)
     assert several > 5
+
+
+@pytest.mark.parametrize(
+    ("geometry", "low", "high"),
+    [
+        (Geometry(1, 6, kernel=(10, 4), stride=2, size=(21, 10)), -128, 127),  # words at both edges
+        (Geometry(2, 3, kernel=(2, 2), size=(3, 7)), 3, 127),  # 3 is the output's zero point
+        (Geometry(3, 8, kernel=(3, 3), stride=2, size=(4, 24)), 3, 90),  # three rows of four pixels
+        (Geometry(3, 5, kernel=(3, 3), size=(4, 12)), -20, 90),
+    ],
+)
+def test_parts_that_a_layer_needs_are_enough(geometry: Geometry, low: int, high: int) -> None:
+    """Whatever no layer needs is left out: ways to requantize, blocks of other sizes, edges, rests."""
+    case = convolution(geometry)
+    graph = graph_of(case)
+    (call,) = graph.calls
+    params = call.params_as(Conv2DS8Params).replaced(activation_min=low, activation_max=high)
+    packed = pack(_given(replace(call, params=params), Goal.BALANCED))
+    assert packed is not None
+    kernels = linked((_KERNEL,), "cortex-m4", "zig", "s", packed.features)
+    found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(0), packed)
+    assert_same(graph, [found], [np.clip(each, low, high) for each in kibi.run(graph, None, case.inputs)])
 
 
 @pytest.mark.parametrize(

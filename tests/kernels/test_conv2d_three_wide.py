@@ -10,6 +10,7 @@ import pytest
 from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.conv2d import Conv2DS8Params
+from kibi.kernels.params.conv2d_packed import Conv2DColumnsParams
 from kibi.ops.windows.convolution_blocks import block_sizes, shared_columns, tiles_of_block
 from kibi.quant import requantize
 from kibi.selection import Goal, conv2d_columns, conv2d_winograd
@@ -25,6 +26,7 @@ _BUILDS = (
     ("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"), ("cortex-m3", "zig", "s"),
 )  # fmt: skip
 """Cores of the set, then one that runs the plain C twins."""
+_COLUMNS = "kibi_conv2d_s8_columns"
 _PACKS: dict[str, Callable[[KernelCall], KernelCall | None]] = {
     "kibi_conv2d_s8_columns": conv2d_columns.pack,
     "kibi_conv2d_s8_winograd": conv2d_winograd.pack,
@@ -128,6 +130,17 @@ def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel
             np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected, str(layer.call))
             tried += 1
     assert tried > _CASES
+
+
+@pytest.mark.parametrize("pixels", [3, 4])
+def test_columns_with_the_parts_that_a_layer_needs_give_the_same_bits(pixels: int) -> None:
+    """A library without blocks of four pixels leaves their part out."""
+    rng = np.random.default_rng(1)
+    layers = (_layer(rng, _SUM_LIMITS[_COLUMNS]) for _ in range(60))
+    ways = ((layer, way, way.params_as(Conv2DColumnsParams)) for layer in layers for way in _ways(layer, _COLUMNS))
+    layer, packed = next((layer, way) for layer, way, its in ways if its.pixels == pixels and its.output_channels % 2)
+    kernels = linked((_COLUMNS,), "cortex-m4", "zig", "s", packed.features)
+    np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected)
 
 
 @pytest.mark.parametrize(("zero_point", "low", "high"), [(-128, -128, 127), (127, -128, 127), (5, -7, 90), (3, 60, 20)])

@@ -303,5 +303,13 @@ CODEGEN = (
         "A transfer writes to an arena that another model has taken in a pause.",
         ("tests/codegen/test_read_ahead.py", "-k", "change_hands"),
     ),
+    Mutation(
+        "codegen.parameters-of-a-copy-lead-to-each-other",
+        "codegen/staged_c.py",
+        "        memcpy(pointer, &end, sizeof(end));",
+        "        memcpy(pointer, &pointer, sizeof(end));",
+        "A kernel reads pointers in the place of its constants.",
+        ("tests/planner/test_copies_and_long_rows.py", "-k", "copies_give"),
+    ),
 )
 """All of them."""

@@ -352,6 +352,22 @@ _WINDOWS = (
         "Scratch grows into bytes that are used in later steps of its life.",
         ("tests/planner/test_roomy_scratch.py",),
     ),
+    Mutation(
+        "planner.long-rows-are-written-over-their-input",
+        "planner/wide_rows.py",
+        "view.output.type.row_bytes <= tensor.type.row_bytes",
+        "view.output.type.row_bytes >= tensor.type.row_bytes",
+        "Rows that grow are made as one, though the last ones are still to be read.",
+        ("tests/planner/test_copies_and_long_rows.py", "-k", "long_rows_give"),
+    ),
+    Mutation(
+        "planner.copies-take-bytes-that-live",
+        "planner/staged_weights.py",
+        "each.start < buffer.end and buffer.start < each.end",
+        "each.start < buffer.start and buffer.start < each.end",
+        "A copy lies over what the node makes.",
+        ("tests/planner/test_copies_and_long_rows.py", "-k", "copies_give"),
+    ),
 )
 
 PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED, *_WINDOWS)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy as np
 from kibi.codegen.c_text import integer_bits, integer_type
 from kibi.codegen.extras import NO_EXTRAS, Extras
 from kibi.codegen.provenance import digest
-from kibi.codegen.schedule import Form, Schedule, schedule_of
+from kibi.codegen.schedule import Form, Schedule, Takes, schedule_of
 from kibi.codegen.stored_weights import StoredWeights
 from kibi.dtypes import Array, DType
 from kibi.ir import Graph, KernelCall, NodeView, RowAccess, Tensor, early_exits
@@ -43,6 +43,7 @@ class EmitContext:
         is_subgraph: true if it is a graph inside of an operator.
         extras: the optional parts; a graph inside of an operator has none.
         least_lead: the least bytes before the arena's first buffer, where there is a lease.
+        has_long_rows: True if a call may make all rows of a node; a core of plan files makes them one by one.
         written: the subgraphs that are bound so far, by their identity: operators that run the same one share it.
     """
 
@@ -52,6 +53,7 @@ class EmitContext:
     is_subgraph: bool = False
     extras: Extras = NO_EXTRAS
     least_lead: int = 0
+    has_long_rows: bool = True
     written: "dict[int, EmitContext]" = field(default_factory=dict, repr=False)
 
     @property
@@ -78,10 +80,18 @@ class EmitContext:
         """The same for macros."""
         return self.prefix.upper()
 
-    @property
+    @cached_property
     def calls(self) -> tuple[KernelCall, ...]:
         """The kernel call of each node."""
-        return self.graph.calls
+        return tuple(self.wide.get(node, call) for node, call in enumerate(self.graph.calls))
+
+    @cached_property
+    def wide(self) -> Mapping[int, KernelCall]:
+        """The calls of the nodes that make all their rows at once: a slice of an inference may end after any row."""
+        if not self.has_long_rows or self.extras.slices or self.streams:
+            return {}
+        takes = self.schedule.takes
+        return {node: call for node, call in self.planned.graph.wide_calls if takes[node] is Takes.STEPS}
 
     @cached_property
     def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:
@@ -106,7 +116,9 @@ class EmitContext:
         for (number, name), body in zip(places, self.planned.subgraphs, strict=True):
             if id(body) not in self.written:
                 own = self.own(number, word(name)).text
-                self.written[id(body)] = EmitContext(body, self.target, own, is_subgraph=True, written=self.written)
+                self.written[id(body)] = EmitContext(
+                    body, self.target, own, is_subgraph=True, has_long_rows=self.has_long_rows, written=self.written
+                )
             found[number, name] = self.written[id(body)]
         return found
 

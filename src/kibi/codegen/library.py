@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kibi.codegen import lives_c, memory_c
+from kibi.codegen import lives_c, memory_c, staged_c
 from kibi.codegen.earlier import file_digest, obsolete_files
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.example_c import ExampleText, example_text
@@ -291,7 +291,8 @@ def generate(
         files.add(FileName(f"{library.text}_models.h"), joint_header(library, bindings, joint))
     every = [each for b in bindings for each in b.with_subgraphs]
     checkpoints = lives_c.KERNELS if extras.checkpoints else frozenset()
-    shared = closure(checkpoints.union(*(b.kernels for b in every)), target.kernel_sets)
+    headers = frozenset({staged_c.HEADER} if any(staged_c.copied_nodes(b) for b in every) else ())
+    shared = closure(checkpoints.union(*(b.kernels for b in every)), target.kernel_sets, headers)
     needed = frozenset().union(*(_features(call, b.plan.goal) for b in every for call in b.calls))
     texts = {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     for file_name, text in texts.items():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kibi.codegen import fetch_c, lives_c, memory_c, shared_steps_c, subgraph_c
+from kibi.codegen import fetch_c, lives_c, memory_c, shared_steps_c, staged_c, subgraph_c
 from kibi.codegen.c_text import call_statement, product, wrapped
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.entry_c import declarations, definitions
@@ -117,7 +117,7 @@ def _source(b: EmitContext, ends: Callable[[EmitContext], CCode] = definitions) 
             _head(b),
             _arena_table(b),
             shared_steps_c.tables(b, shared) + accessors(b, own, shared.offsets),
-            shared_steps_c.definitions(b, shared) + steps,
+            staged_c.definitions(b) + shared_steps_c.definitions(b, shared) + steps,
             order(b),
             ends(b),
         ]
@@ -126,7 +126,8 @@ def _source(b: EmitContext, ends: Callable[[EmitContext], CCode] = definitions) 
 
 def _head(b: EmitContext) -> CCode:
     """Returns the head of the file: its purpose, and its includes."""
-    headers = sorted({header_of(kernel) for kernel in b.kernels})
+    has_copies = bool(staged_c.copied_nodes(b))
+    headers = sorted({header_of(kernel) for kernel in b.kernels} | ({staged_c.HEADER} if has_copies else set()))
     kernels = lines(include(FileName(header, "kernels")) for header in headers)
     return code(
         """\
@@ -138,7 +139,7 @@ $library""",
         summary=_summary(b),
         prefix=b.prefix,
         kernels=kernels + lines(code('#include "$name.h"\n', name=body.prefix) for body in b.subgraphs),
-        library=code("\n#include <string.h>\n") if b.streams or b.variables else code(""),
+        library=code("\n#include <string.h>\n") if b.streams or b.variables or has_copies else code(""),
     )
 
 
@@ -175,13 +176,21 @@ def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
         return fetch_c.function(b, number, comment(_describe(b, number)))
     if view.op.waits:
         return fetch_c.waiting_function(b, number, comment(_describe(b, number)))
-    head = code("$params\n$about", params=_params(b, number, call), about=comment(_describe(b, number)))
+    head = code(
+        "$params\n$sizes$about",
+        params=_params(b, number, call),
+        sizes=staged_c.sizes(b, number),
+        about=comment(_describe(b, number)),
+    )
     if number in shared.kinds:
         return head + shared_steps_c.steps_function(b, shared, number)
     takes = b.schedule.takes[number]
-    body = memory_c.states(b, number) + fetch_c.parameters(b, number)
+    body = memory_c.states(b, number) + fetch_c.parameters(b, number) + _copied(b, number)
     if takes is Takes.STEPS:
-        body += code("    for (; step < end; ++step) {\n${step}    }\n", step=_step(b, number, 2))
+        next_step = code("step += $rows", rows=b.graph.views[number].steps) if number in b.wide else code("++step")
+        body += code(
+            "    for (; step < end; $next_step) {\n${step}    }\n", next_step=next_step, step=_step(b, number, 2)
+        )
     else:
         body += _step(b, number, 1)
     body = measured(b, number, body)
@@ -198,12 +207,21 @@ ${body}}
     )
 
 
+def _copied(b: EmitContext, number: int) -> CCode:
+    """The statement that copies a node's constants; nothing for a node without copies."""
+    if number not in staged_c.copied_nodes(b):
+        return code("")
+    struct = word(struct_name(b.calls[number].kernel))
+    return code("    const $struct *const params = $copy;\n", struct=struct, copy=staged_c.copy(b, number))
+
+
 def _step(b: EmitContext, number: int, depth: int) -> CCode:
     """One step of a node: the pointers to the rows that it reads, and the call of its kernel."""
     view, kernel_call = b.graph.views[number], b.calls[number]
     step = code("") if b.schedule.takes[number] is Takes.NOTHING else code("step")
     output = code("outputs") if view.op.has_several_outputs else _made(b, view, 0, step)
     params = code("&params_$number", number=b.numbers[number]) if view.window is None else code("&params")
+    params = code("params") if number in staged_c.copied_nodes(b) else params
     given = [output, code("rows"), params, memory_c.scratch(b, b.plan.scratch_of(number))]
     given += [step or code("0")] if kernel_call.takes_step else []
     given += [code("states")] if view.op.states else []

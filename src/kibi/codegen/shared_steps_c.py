@@ -16,6 +16,7 @@ from kibi.codegen.memory_c import step_parameters
 from kibi.codegen.offsets_c import Offsets, table_offsets
 from kibi.codegen.profile_c import measured
 from kibi.codegen.schedule import Takes
+from kibi.codegen.staged_c import copied_nodes, copy
 from kibi.ir import Tensor
 from kibi.kernels.params import struct_name
 from kibi.text.c import CCode, code, comment, filled, plain, type_name, word
@@ -94,7 +95,7 @@ def _kind(b: EmitContext, number: int) -> StepKind | None:
     view, call, accesses = b.graph.views[number], b.calls[number], b.accesses[number]
     if not b.is_plain or not call.kernel or call.takes_step or len(accesses) != 1 or view.op.receives:
         return None
-    if view.op.has_several_outputs:
+    if view.op.has_several_outputs or number in b.wide:
         return None
     (access,), (tensor,) = accesses, view.row_tensors
     is_usual = access.parts == 1 and access.dilation == 1 and not access.is_joined and view.steps == access.output_rows
@@ -292,7 +293,12 @@ def steps_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     given = [code("arena"), step]
     if _takes(b, shared, kind) is Takes.STEPS:
         given.append(code("end") if takes is Takes.STEPS else total(step, 1, code("")))
-    call = call_statement(function_name(b, kind), [*given, code("&$name", name=name)], 1)
+    data = wrapped(code("static const node_steps $name = {", name=name), fields, code("};\n"), 0)
+    copied = code("")
+    if number in copied_nodes(b):
+        copied = code("    node_steps at = $name;\n    at.params = $copy;\n", name=name, copy=copy(b, number))
+        name = code("at")
+    call = copied + call_statement(function_name(b, kind), [*given, code("&$name", name=name)], 1)
     return code(
         """\
 $data
@@ -300,7 +306,7 @@ static KIBI_NOINLINE void $function($parameters)
 {
 $body}
 """,
-        data=wrapped(code("static const node_steps $name = {", name=name), fields, code("};\n"), 0),
+        data=data,
         function=b.function(number),
         parameters=step_parameters(b, takes),
         body=measured(b, number, call),

@@ -69,6 +69,8 @@ class KernelCall:
             below an input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may.
             Empty: never for all. It holds for each of several outputs, wherever the others are; one that is smaller than the
             distance need only end below the row.
+        staged_bytes: at the end of the scratch, bytes to which the caller may copy the parameters and all constants before a run of
+            steps, so that the kernel reads them there; 0: there is no room for that.
     """
 
     kernel: str
@@ -81,6 +83,7 @@ class KernelCall:
     least_features: frozenset[str] | None = None
     scratch_alignment: int = 4
     least_arena_bytes: int = 0
+    staged_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Checks that the parameters are the kernel's.

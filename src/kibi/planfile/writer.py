@@ -113,7 +113,7 @@ def written_file(
         raise InputError(
             "a plan file holds the weights that its core reads in place. Plan without --weights, or compile to C."
         )
-    main = EmitContext(planned, target_of(planned.plan.target))
+    main = EmitContext(planned, target_of(planned.plan.target), has_long_rows=False)
     graphs = _by_depth(main)
     calls = [call for b in graphs for call in b.calls if call.kernel]
     parts = {part for call in calls if call.params is not None for part in needed_parts(call.params)}

@@ -162,11 +162,11 @@ def _may_be_joined(graph: LoweredGraph, node: int, plan: Plan, most: float) -> b
     found = _joined(view)
     if found is None or found.pieces * _PIECE_INSTRUCTIONS + view.output.type.size_bytes > most:
         return False
-    if not all(_is_in_one_piece(tensor, plan) for tensor in (*view.row_tensors, view.output)):
+    if not all(is_in_one_piece(tensor, plan) for tensor in (*view.row_tensors, view.output)):
         return False
     distances = found.call.inplace_distance_bytes
     return all(
-        _keeps_distance(graph, plan, tensor, view.output, None if view.row_tensors.count(tensor) > 1 else distance)
+        keeps_distance(graph, plan, tensor, view.output, None if view.row_tensors.count(tensor) > 1 else distance)
         for tensor, distance in zip(view.row_tensors, distances, strict=True)
     )
 
@@ -178,11 +178,12 @@ def _least_instructions(view: NodeView) -> float:
     return max(view.op.macs(view) // 2, view.output.type.elements) / view.steps
 
 
-def _is_in_one_piece(tensor: Tensor, plan: Plan) -> bool:
+def is_in_one_piece(tensor: Tensor, plan: Plan) -> bool:
+    """True if the rows of a tensor are one after another."""
     return not tensor.is_planned or len(plan.buffers_of(tensor.index)) == 1
 
 
-def _keeps_distance(graph: Graph, plan: Plan, tensor: Tensor, output: Tensor, distance: int | None) -> bool:
+def keeps_distance(graph: Graph, plan: Plan, tensor: Tensor, output: Tensor, distance: int | None) -> bool:
     """True if a kernel may write its output where it is: apart from an input, or so far below it or more."""
     if tensor.is_state and output.is_state and graph.variable_of(tensor.index) == graph.variable_of(output.index):
         return distance == 0

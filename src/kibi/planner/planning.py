@@ -25,6 +25,7 @@ from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.roomy_scratch import with_roomy_scratch
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
+from kibi.planner.staged_weights import with_room_for_copies
 from kibi.planner.stripes import striped
 from kibi.planner.subgraphs import planned_once
 from kibi.planner.weights_option import ReadWeights
@@ -188,6 +189,8 @@ def plan(
     best = best if order is not None else with_steps_joined(wanted, best)
     if scratch and regions is None and slow is None:
         best = with_roomy_scratch(wanted, best)
+        if inputs is not Handover.STREAMED:
+            best = with_room_for_copies(wanted, best, goal, ram_bytes)
     return replace(
         best,
         input=inputs,

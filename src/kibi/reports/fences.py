@@ -68,7 +68,7 @@ def fences(planned: PlannedModel) -> tuple[Fence, ...]:
     Args:
         planned: a model and its plan.
     """
-    b = EmitContext(planned, target_of(planned.plan.target))
+    b = EmitContext(planned, target_of(planned.plan.target), has_long_rows=False)
     steps: list[list[tuple[int, int]]] = [
         [] for _ in b.graph.views
     ]  # of each node: which rows, and the numbers of the steps

@@ -2,15 +2,18 @@
 
 from kibi.selection.choice import candidates, choose, goal_named
 from kibi.selection.lowered import LoweredGraph, select
-from kibi.selection.room import frugal_kernels, useful_scratch_bytes, with_room
+from kibi.selection.room import RoomyGraph, frugal_kernels, useful_scratch_bytes, with_room
+from kibi.selection.streams import times_read
 from kibi.selection.variant import Goal, Variant
 from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights
+from kibi.selection.wide_rows import wide_call, wide_general
 
 __all__ = [
     "CodedLayer",
     "CodedWeights",
     "Goal",
     "LoweredGraph",
+    "RoomyGraph",
     "Variant",
     "Weights",
     "candidates",
@@ -19,6 +22,9 @@ __all__ = [
     "frugal_kernels",
     "goal_named",
     "select",
+    "times_read",
     "useful_scratch_bytes",
+    "wide_call",
+    "wide_general",
     "with_room",
 ]

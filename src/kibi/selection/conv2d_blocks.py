@@ -24,6 +24,8 @@ from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, star
 from kibi.selection.sums import MOST_SIZE, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
+_ALL = (-128, 127)
+"""The range of int8."""
 _RAISED_HALF = 8 * 256 + 8
 """What raises both weights of a packed half by 8."""
 
@@ -106,14 +108,38 @@ def _features(layer: Conv2DS8Params, pixels: int, blocks: int) -> frozenset[str]
     """The parts of the kernel that a layer needs."""
     end = (layer.output_width - 1) * layer.stride - layer.pad + (layer.kernel_width - 1) * layer.dilation
     stays_inside = layer.pad == 0 and end < layer.input_width and layer.dilation == 1
+    sizes = block_sizes(layer.output_width, pixels)
+    has_relu = layer.activation_min >= layer.output_zero_point
+    is_whole, has_words = layer.input_channels % 4 == 0, _has_words(layer)
+    has_three_rows = _has_three_rows(layer, pixels)
     parts = {
-        **{f"OF_{count}": True for count in block_sizes(layer.output_width, pixels)},
-        "AT_EDGES": not stays_inside,
-        "OF_BYTES": layer.input_channels % 4 != 0,
+        **{f"OF_{count}": True for count in sizes},
+        "AT_EDGES": not (stays_inside or has_words),
+        "OF_BYTES": not (is_whole or has_words or (has_three_rows and set(sizes) == {4})),
+        "OF_WORDS": has_words,
+        "OF_THREE_ROWS": has_three_rows,
         "OF_ODD_CHANNELS": layer.output_channels % 2 != 0,
         "SIDE_BY_SIDE": blocks > 1,
+        "OF_RELU": has_relu,
+        "OF_BOTH_SIGNS": not has_relu,
+        "OF_CLAMPS": (layer.activation_min, layer.activation_max) != _ALL,
     }
     return frozenset(f"KIBI_CONV2D_BLOCKS_{name}" for name, is_needed in parts.items() if is_needed)
+
+
+def _has_words(layer: Conv2DS8Params) -> bool:
+    """True if pixels are no whole words, but each row of a window is one, of which at least a byte is inside."""
+    last = (layer.output_width - 1) * layer.stride - layer.pad
+    is_word = layer.input_channels % 4 != 0 and layer.kernel_width * layer.input_channels == 4 and layer.dilation == 1
+    is_wide = layer.input_width * layer.input_channels >= 4
+    return is_word and is_wide and layer.pad * layer.input_channels < 4 and last < layer.input_width
+
+
+def _has_three_rows(layer: Conv2DS8Params, pixels: int) -> bool:
+    """True if windows have three rows with one element besides whole words, in blocks of four pixels whose windows touch."""
+    run = layer.kernel_width * layer.input_channels
+    is_close = layer.dilation == 1 and layer.stride <= layer.kernel_width
+    return is_close and pixels == 4 and layer.kernel_rows == 3 and run > 4 and run % 4 == 1
 
 
 def _in_order(weights: NDArray[np.int8], rows: int, *, is_whole: bool) -> NDArray[np.int8]:

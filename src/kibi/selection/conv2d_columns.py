@@ -13,6 +13,9 @@ from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, star
 from kibi.selection.sums import SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
+_FOUR = 4
+"""Pixels of a block for which the kernel has a part."""
+
 
 def pack(call: KernelCall) -> KernelCall | None:
     """Weights and constants in the order of reading; None for other kernels, little scratch, or sums that are not simple."""
@@ -24,6 +27,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     weights, sums = weights_and_sums(layer, SUM_LIMIT)
     if way is None or sums is None or not fit_words(packed_pairs(weights)):
         return None
+    parts = {"OF_4": way.pixels == _FOUR, "OF_ODD_CHANNELS": layer.output_channels % 2 != 0}
     params = Conv2DColumnsParams(
         stream=stream(weights, sums, way.rows_at_once * way.channels_at_once),
         padding=layer.padding,
@@ -37,7 +41,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         params,
         way.scratch_bytes,
         inplace_distance_bytes=(blocks_distance(call, block_sizes(layer.output_width, way.pixels)),),
-        features=frozenset({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS"} if layer.output_channels % 2 else ()),
+        features=frozenset(f"KIBI_CONV2D_COLUMNS_{name}" for name, is_needed in parts.items() if is_needed),
     )
 
 

@@ -59,10 +59,10 @@ def stream(weights: NDArray[np.int8], sums: SimpleSums) -> NDArray[np.int32]:
 
 
 def _words(weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Weights `[O, kernel rows, C]` as `[pairs, words]` of two: of each four, 0 and 2, then 1 and 3."""
+    """Weights `[O, kernel rows, C]` as `[pairs, words]` of two: of each four, 0 and 2 of both channels, then 1 and 3."""
     channels = len(weights)
     even = np.pad(weights.reshape(channels, -1), ((0, channels % 2), (0, 0)))
-    fours = even.reshape(-1, 2, even.shape[1] // 4, 2, 2).transpose(0, 2, 1, 4, 3)  # [pair, group, channel, odd, half]
+    fours = even.reshape(-1, 2, even.shape[1] // 4, 2, 2).transpose(0, 2, 4, 1, 3)  # [pair, group, odd, channel, half]
     return np.ascontiguousarray(fours).astype("<i2").view("<i4").astype(np.int64).reshape(len(fours), -1)
 
 

@@ -21,6 +21,7 @@ class LoweredGraph(Graph):
         goal: what they are good at.
         chosen: their C names, in the order of nodes; None: the rules choose; empty: the general ones.
         arenas: for each node with graphs inside, the bytes and the alignment of the arena that these share: its scratch.
+        wide_calls: for some nodes, the call that makes all rows at once, as one row, where a plan allows that.
     """
 
     unlowered: Graph
@@ -28,6 +29,7 @@ class LoweredGraph(Graph):
     goal: Goal
     chosen: tuple[str, ...] | None = None
     arenas: tuple[tuple[int, int] | None, ...] = ()
+    wide_calls: tuple[tuple[int, KernelCall], ...] = ()
 
     @property
     def views(self) -> tuple[NodeView, ...]:

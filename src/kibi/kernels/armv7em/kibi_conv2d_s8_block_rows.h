@@ -4,14 +4,17 @@
 #ifndef KIBI_CONV2D_S8_BLOCK_ROWS_H
 #define KIBI_CONV2D_S8_BLOCK_ROWS_H
 
+#include "kibi_block_pixels.h"
 #include "kibi_conv2d.h"
 #include "kibi_conv2d_s8_pixels.h"
 #include "kibi_widen2_s8.h"
 #include "kibi_widen3_s8.h"
+#include "kibi_widen4_rows_s8.h"
 #include "kibi_widen4_s8.h"
 
 /* Parts that a library leaves out where no layer needs them: blocks of these sizes, windows that reach outside or whose rows
- * are no whole words, odd numbers of output channels. */
+ * are no whole words, those among them with three rows that have one element more than whole words, odd numbers of output
+ * channels. */
 #ifndef KIBI_CONV2D_BLOCKS_OF_2
 #define KIBI_CONV2D_BLOCKS_OF_2 1
 #endif
@@ -26,6 +29,12 @@
 #endif
 #ifndef KIBI_CONV2D_BLOCKS_OF_BYTES
 #define KIBI_CONV2D_BLOCKS_OF_BYTES 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_WORDS
+#define KIBI_CONV2D_BLOCKS_OF_WORDS 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_THREE_ROWS
+#define KIBI_CONV2D_BLOCKS_OF_THREE_ROWS 1
 #endif
 #ifndef KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS
 #define KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS 1
@@ -118,17 +127,17 @@ static inline int is_inside(const task *t, int32_t start)
     return t->params->dilation == 1 && start >= 0 && start + t->params->kernel_width <= t->params->input_width;
 }
 
-/* Gathers a window, column by column: neighbours inside the input, or outside, as one. */
-static KIBI_NOINLINE void gather(int8_t *to, const task *t, int32_t start)
+/* Gathers windows of `width` columns, column by column: neighbours inside the input, or outside, as one. */
+static KIBI_NOINLINE void gather(int8_t *to, const task *t, int32_t start, int32_t width)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
         int32_t count = 1;
-        for (int32_t kx = 0; kx < p->kernel_width; kx += count) {
+        for (int32_t kx = 0; kx < width; kx += count) {
             const int32_t column = start + kx * p->dilation;
             count = 1;
             if (p->dilation == 1 && column >= 0 && column < p->input_width) {
-                const int32_t most = p->kernel_width - kx;
+                const int32_t most = width - kx;
                 count = p->input_width - column < most ? p->input_width - column : most;
             }
             to = copy(to, column_of(p, t->rows[ky], column), count * p->input_channels);
@@ -143,7 +152,7 @@ static inline int32_t gather_outside(const task *t, int8_t *staged)
     for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
         const int32_t start = t->start + pixel * t->params->stride;
         if (!is_inside(t, start)) {
-            gather(staged + pixel * t->size, t, start);
+            gather(staged + pixel * t->size, t, start, t->params->kernel_width);
             gathered |= 1 << pixel;
         }
     }
@@ -198,6 +207,70 @@ static KIBI_NOINLINE void widen_bytes(const task *t, int is_at_edge)
     }
 }
 
+/* True if the block has windows for kibi_widen4_rows_s8; at an edge, all columns of the block are gathered first, which overlap where
+ * the stride is small: then they take no more than the windows, for which there is room. */
+static inline int has_three_rows(const task *t, int is_at_edge)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int is_apart = is_at_edge && (p->dilation != 1 || p->stride > p->kernel_width);
+    return KIBI_CONV2D_BLOCKS_OF_4 && t->pixels == 4 && p->kernel_rows == 3 && t->run > 4 && t->run % 4 == 1 && !is_apart;
+}
+
+/* Widens the windows of such a block. */
+static inline void widen_three_rows(const task *t, int is_at_edge)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int32_t columns = 3 * p->stride + p->kernel_width;
+    int8_t *const staged = staged_of(t);
+    const int8_t *from[3];
+    if (KIBI_CONV2D_BLOCKS_AT_EDGES && is_at_edge) {
+        gather(staged, t, t->start, columns);
+    }
+    for (int32_t ky = 0; ky < 3; ++ky) {
+        from[ky] = is_at_edge ? staged + ky * columns * p->input_channels : t->rows[ky] + t->start * p->input_channels;
+    }
+    kibi_widen4_rows_s8(t->windows, from, p->stride * p->input_channels, t->run - 1);
+}
+
+/* True if each row of a window is a word, of which at least a byte is inside. */
+static inline int has_words(const task *t)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int32_t first = t->start * p->input_channels;
+    const int32_t last = first + (t->pixels - 1) * p->stride * p->input_channels;
+    return t->run == 4 && p->dilation == 1 && first > -4 && last < p->input_width * p->input_channels &&
+           p->input_width * p->input_channels >= 4;
+}
+
+/* Widens such windows. Where one reaches outside, the word beside it is shifted to its place, and filled up with zero points. */
+static KIBI_NOINLINE void widen_words(const task *t)
+{
+    const kibi_conv2d_s8_blocks_params *const p = t->params;
+    const int32_t last = p->input_width * p->input_channels - 4;
+    const uint32_t padding = (uint8_t)*KIBI_AT(int8_t, p, padding) * 0x01010101u;
+    for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
+        const int32_t first = (t->start + pixel * p->stride) * p->input_channels;
+        const int32_t place = first < 0 ? 0 : first > last ? last : first;
+        const int32_t up = first < 0 ? -8 * first : 0;
+        const int32_t down = 8 * (first - place) + up;
+        const uint32_t fill = padding & ~(UINT32_MAX << up >> down);
+        int16_t *to = t->windows + 2 * pixel;
+        for (const int8_t *const *row = t->rows, *const *const end = row + p->kernel_rows; row != end; ++row) {
+            uint32_t word;
+            uint32_t even;
+            __builtin_memcpy(&word, *row + place, sizeof(word));
+            word = (word << up >> down) | fill;
+            __asm__("sxtb16 %0, %1" : "=r"(even) : "r"(word));
+            /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
+            word ^= 0x007F007Fu;
+            __builtin_memcpy(to, &even, sizeof(even));
+            to += 2 * t->pixels;
+            __builtin_memcpy(to, &word, sizeof(word));
+            to += 2 * t->pixels;
+        }
+    }
+}
+
 /* Widens the block's windows row by row, where all are inside and pixels are whole words. */
 static KIBI_NOINLINE void widen_rows(const task *t)
 {
@@ -232,7 +305,12 @@ static inline void widen_windows(const task *t)
     const int32_t last = t->start + (t->pixels - 1) * t->params->stride;
     const int stays_inside = t->stays_inside || (is_inside(t, t->start) && is_inside(t, last));
     const int is_at_edge = KIBI_CONV2D_BLOCKS_AT_EDGES && !stays_inside;
-    if (KIBI_CONV2D_BLOCKS_OF_BYTES && t->params->input_channels % 4 != 0) {
+    const int is_whole = t->params->input_channels % 4 == 0;
+    if (KIBI_CONV2D_BLOCKS_OF_WORDS && !is_whole && has_words(t)) {
+        widen_words(t);
+    } else if (KIBI_CONV2D_BLOCKS_OF_THREE_ROWS && !is_whole && has_three_rows(t, is_at_edge)) {
+        widen_three_rows(t, is_at_edge);
+    } else if (KIBI_CONV2D_BLOCKS_OF_BYTES && !is_whole) {
         widen_bytes(t, is_at_edge);
     } else if (is_at_edge) {
         widen_columns(t);
@@ -309,16 +387,6 @@ static KIBI_NOINLINE void odd_channel(int8_t *output, task *t)
     t->block.output_channels = t->params->output_channels;
 }
 
-/* How many of the pixels that are left the next block has. */
-static inline int32_t next_pixels(int32_t left, int32_t pixels)
-{
-    if (pixels == 4) {
-        const int32_t is_four = left >= 4 && (left & 3) % 3 == 0;
-        return is_four ? 4 : left == 2 ? 2 : 3;
-    }
-    return left == 2 || left == 4 ? 2 : pixels;
-}
-
 /* Widens the windows of the next block, and of as many after it as have its size and scratch is for. */
 static inline void widen_blocks(task *t, int32_t left)
 {
@@ -331,7 +399,7 @@ static inline void widen_blocks(task *t, int32_t left)
         t->start += t->pixels * t->params->stride;
         t->windows += t->size * t->pixels;
         t->done += t->pixels;
-    } while (t->done < most && t->done != left && next_pixels(left - t->done, t->params->pixels) == t->pixels);
+    } while (t->done < most && t->done != left && kibi_block_pixels(left - t->done, t->params->pixels) == t->pixels);
 #else
     (void)left;
     widen_windows(t);
@@ -369,7 +437,7 @@ static inline __attribute__((always_inline)) void kibi_conv2d_block_row(int8_t *
     KIBI_ASSERT(left > 1 && scratch != NULL);
     begin_row(&t, rows, p, scratch);
     do {
-        t.pixels = next_pixels(left, t.params->pixels);
+        t.pixels = kibi_block_pixels(left, t.params->pixels);
         widen_blocks(&t, left);
         t.block.channels = KIBI_AT(int32_t, t.params, channels);
         t.block.filter = KIBI_AT(int32_t, t.params, filter);

@@ -2,17 +2,19 @@
  * Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
 #include "kibi_conv2d.h"
 
+#include "kibi_block_pixels.h"
 #include "kibi_column_pointers.h"
 #include "kibi_conv2d_s8_columns_block.h"
 #include "kibi_widen4_columns_s8.h"
 #include "kibi_widen5_columns_s8.h"
+#include "kibi_widen6_columns_s8.h"
 
 /* A part that a library leaves out where no layer has an odd number of output channels. */
 #ifndef KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS
 #define KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS 1
 #endif
 
-enum { MOST_PIXELS = 3, MORE_COLUMNS = 2 };
+enum { MOST_PIXELS = 4, MORE_COLUMNS = 2 };
 
 /* Widens the columns of a pass, which begins at channel `first` of the rows; returns what is after them. */
 static inline int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *p,
@@ -31,7 +33,9 @@ static inline int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_
             kibi_column_pointers(columns, pixels + MORE_COLUMNS, row, start, p->input_width, depth,
                                  KIBI_AT(int8_t, p, padding));
         }
-        if (pixels == MOST_PIXELS) {
+        if (KIBI_CONV2D_COLUMNS_OF_4 && pixels == 4) {
+            to = kibi_widen6_columns_s8(to, from, distance, p->channels_at_once);
+        } else if (pixels == 3) {
             to = kibi_widen5_columns_s8(to, from, distance, p->channels_at_once);
         } else {
             to = kibi_widen4_columns_s8(to, from, distance, p->channels_at_once);
@@ -40,19 +44,29 @@ static inline int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_
     return to;
 }
 
+/* Says where the pixels of a block are whose pixels are `distance` bytes apart. */
+static inline void place(kibi_conv2d_s8_columns_task *b, int32_t distance)
+{
+    const int32_t is_four = KIBI_CONV2D_COLUMNS_OF_4 ? b->flags & KIBI_PASS_FOUR : 0;
+    b->second = distance;
+    b->third = ((b->flags & KIBI_PASS_THREE) != 0 || is_four ? 2 : 1) * distance;
+    b->fourth = is_four ? 3 * distance : b->third;
+}
+
 /* Computes the last one of an odd number of channels, after `paired` others, and throws its neighbour away. */
 static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t paired)
 {
     int8_t *const output = b->output + paired;
     const int32_t second = b->second;
     const int32_t third = b->third;
+    const int32_t fourth = b->fourth;
     int8_t last[2 * MOST_PIXELS];
     b->sums += 3 * paired;
     b->output = last;
-    b->second = 2;
-    b->third = (b->flags & KIBI_PASS_THREE) != 0 ? 4 : 2;
+    place(b, 2);
     b->end = last + 2;
     kibi_conv2d_s8_columns_block(b);
+    output[fourth] = last[b->fourth];
     output[third] = last[b->third];
     output[second] = last[2];
     output[0] = last[0];
@@ -60,6 +74,7 @@ static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t pa
     b->output = output - paired;
     b->second = second;
     b->third = third;
+    b->fourth = fourth;
 }
 
 /* Computes the channels of a block from its widened columns. */
@@ -89,7 +104,6 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
     kibi_conv2d_s8_columns_task b;
     KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
     b.output = output;
-    b.second = p->output_channels;
     b.columns = (const int16_t *)scratch;
     b.rounding = 2 * p->output_zero_point + 1;
     b.sums = (int32_t *)scratch + (p->pixels + MORE_COLUMNS) * elements / 2;
@@ -99,10 +113,10 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
     for (int32_t left = p->output_width; left > 0; left -= pixels) {
         const int8_t *const *row = rows;
         int32_t first = 0;
-        pixels = left == 2 || left == 4 ? 2 : p->pixels;
-        b.third = (pixels - 1) * p->output_channels;
+        pixels = kibi_block_pixels(left, p->pixels);
         b.stream = KIBI_AT(int32_t, p, stream);
-        b.flags = clamps + KIBI_PASS_TO_SUMS + (pixels == MOST_PIXELS ? KIBI_PASS_THREE : 0);
+        b.flags = clamps + KIBI_PASS_TO_SUMS + (pixels == 4 ? KIBI_PASS_FOUR : pixels == 3 ? KIBI_PASS_THREE : 0);
+        place(&b, p->output_channels);
         do {
             b.columns_end = widen((int16_t *)scratch, row, p, first, start, pixels);
             first += p->channels_at_once;

@@ -1,4 +1,4 @@
-/* Pairs of channels of two or three pixels of a convolution whose windows, three wide, share columns, Armv7E-M: the same
+/* Pairs of channels of two to four pixels of a convolution whose windows, three wide, share columns, Armv7E-M: the same
  * instructions from every compiler. */
 #include "kibi_conv2d_s8_columns_block.h"
 
@@ -8,19 +8,20 @@
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, output, 0);
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, second, 4);
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, third, 8);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, end, 12);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns, 16);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns_end, 20);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, rounding, 24);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, sums, 28);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, stream, 32);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, groups, 36);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, flags, 40);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, low, 44);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 48);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, fourth, 12);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, end, 16);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns, 20);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns_end, 24);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, rounding, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, sums, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, stream, 36);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, groups, 40);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, flags, 44);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, low, 48);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 52);
 
 /* Every instruction of the loops has four bytes, so that they can be entered in the middle. r0: the stream, r1: 8 bytes in
- * front of a group's columns, r4 … r9: the sums, of both channels of each pixel in turn. A word of weights times the even
+ * front of a group's columns, r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even
  * elements, then its second weights times the others. */
 #define WEIGHTS                                      \
     "ldrd r10, r11, [r0], #8\n"                      \
@@ -49,60 +50,120 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 48);
     WEIGHTS PIXEL("24", "r4", "r5") PIXEL("32", "r6", "r7")                                \
     "ldrd r12, lr, [r1, #40]!\n" PRODUCTS("r8", "r9")
 
+/* Four pixels: of each column first the even elements, then the odd ones. */
+#define TWO_PIXELS(columns, a, b, c, d)              \
+    "ldrd r12, lr, [r1, #" columns "\n"              \
+    "smlad " a ", r12, r2, " a "\n"                  \
+    "smlad " b ", r12, r3, " b "\n"                  \
+    "smlad " c ", lr, r2, " c "\n"                   \
+    "smlad " d ", lr, r3, " d "\n"
+
+#define COLUMN_OF_4(even, further_even, odd, further_odd)            \
+    "ldrd r2, r3, [r0], #8\n"                                        \
+    TWO_PIXELS(even, "r4", "r5", "r6", "r7")                         \
+    TWO_PIXELS(further_even, "r8", "r9", "r10", "r11")               \
+    "sxtb16 r2, r2\n"                                                \
+    "sxtb16 r3, r3\n"                                                \
+    TWO_PIXELS(odd, "r4", "r5", "r6", "r7")                          \
+    TWO_PIXELS(further_odd, "r8", "r9", "r10", "r11")
+
+#define GROUP4                                                       \
+    COLUMN_OF_4("8]", "16]", "32]", "40]")                           \
+    COLUMN_OF_4("12]", "20]", "36]", "44]")                          \
+    COLUMN_OF_4("16]", "24]", "40]", "48]!")
+
 /* Both channels of a pixel, from 256 times their sums, packed into the first one's register. */
 #define REQUANTIZE_PIXEL(first, second)              \
     "asr " first ", " first ", #7\n"                 \
     "asr " second ", " second ", #7\n"               \
-    KIBI_THREE_WIDE_SCALE(first, "r10", "r2")        \
-    KIBI_THREE_WIDE_SCALE(second, "r11", "lr")       \
+    KIBI_THREE_WIDE_SCALE(first, "r2", "r1")         \
+    KIBI_THREE_WIDE_SCALE(second, "r12", "lr")       \
     "bfi " first ", " second ", #8, #8\n"
 
-/* Exponents, the lowest bytes of sums, to r2 and lr, multipliers to r10 and r11, what is added to r3. */
+#define CUT(packed) KIBI_THREE_WIDE_CUT(packed, "r5", "r7")
+
+/* Exponents, the lowest bytes of sums, to r1 and lr, multipliers to r2 and r12, what is added to r3. */
 #define CONSTANTS                                    \
-    "ldrd r10, r11, [r0], #8\n"                      \
-    "ldr r3, [sp, #24]\n"                            \
-    "mov r2, r4\n"                                   \
+    "ldrd r2, r12, [r0], #8\n"                       \
+    "ldr r3, [sp, #28]\n"                            \
+    "mov r1, r4\n"                                   \
     "mov lr, r5\n"
 
-/* Registers and stack:
+/* What blocks of four pixels need besides the rest; nothing where no layer has them. */
+#if KIBI_CONV2D_COLUMNS_OF_4
+#define ENTER_FOUR                                   \
+    "tst r3, #16\n"                                  \
+    "beq 1f\n"                                       \
+    "adr.w r4, 35f\n"                                \
+    "adr.w r6, 36f\n"                                \
+    "tst r2, #1\n"                                   \
+    "beq 2f\n"                                       \
+    /* 276 bytes: one GROUP4, three times 3 instructions for weights and 4 * 5 for pixels */ \
+    "add r4, r4, #276\n"                             \
+    "b 2f\n"                                         \
+    "1:\n" /* fewer pixels */
+#define LOOP_OF_4                                    \
+    ".p2align 2\n"                                   \
+    "35:\n" /* the loop of four pixels */            \
+    ".rept 2\n"                                      \
+    GROUP4                                           \
+    ".endr\n"                                        \
+    "ldr r12, [sp, #24]\n"                           \
+    "cmp r1, r12\n"                                  \
+    "bne.w 35b\n"                                    \
+    "ldr pc, [sp, #44]\n"                            \
+    "36:\n" /* scale four pixels */                  \
+    CONSTANTS                                        \
+    REQUANTIZE_PIXEL("r10", "r11")                   \
+    "b 32f\n"
+#define CUT_FOURTH CUT("r10")
+#define STORE_FOURTH "strh r10, [r1, r5]\n"
+#else
+#define ENTER_FOUR
+#define LOOP_OF_4
+#define CUT_FOURTH
+#define STORE_FOURTH
+#endif
+
+/* Registers and stack; of two and three pixels, the sums of the others mean nothing:
  *   r0        the stream; before: task
- *   r1        8 bytes before a group's columns; while outputs are stored: the output
- *   r2, r3    second weights of both channels; then exponent and rounding
- *   r4 … r9   the sums, of both channels of each pixel in turn
- *   r10, r11  weights; then multipliers; then low and high
- *   r12, lr   elements; lr: then an exponent; r12: else free
+ *   r1        8 bytes before a group's columns; then exponents; while outputs are stored: the output
+ *   r2, r3    second weights of both channels, of four pixels weights; then a multiplier and rounding
+ *   r4 … r11  the sums, of both channels of each pixel in turn; of two and three pixels, r10 and r11 have weights
+ *   r12, lr   elements; then a multiplier and an exponent; r12: else free
  *   sp + 0    output
- *   sp + 4    second, third
- *   sp + 12   end
- *   sp + 16   columns - 8 bytes
- *   sp + 20   columns_end - 8 bytes
- *   sp + 24   rounding
- *   sp + 28   the next sums
- *   sp + 32   where the loop is entered
- *   sp + 36   how a pair begins
- *   sp + 40   what follows the loop
- *   sp + 44   what follows scaling
- *   sp + 48   task
- *   sp + 52   r4 … r11, lr of the caller
- * Stack: 88 bytes. */
+ *   sp + 4    second, third, fourth
+ *   sp + 16   end
+ *   sp + 20   columns - 8 bytes
+ *   sp + 24   columns_end - 8 bytes
+ *   sp + 28   rounding
+ *   sp + 32   the next sums
+ *   sp + 36   where the loop is entered
+ *   sp + 40   how a pair begins
+ *   sp + 44   what follows the loop
+ *   sp + 48   what follows scaling
+ *   sp + 52   task
+ *   sp + 56   r4 … r11, lr of the caller
+ * Stack: 92 bytes. */
 KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const kibi_conv2d_s8_columns_task *task)
 {
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
-        "sub sp, sp, #52\n"
-        "str r0, [sp, #48]\n"
-        "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "sub sp, sp, #56\n"
+        "str r0, [sp, #52]\n"
+        "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"
         /* r1 is 8 bytes before a group's columns: the group's last load (`!`) leaves it so for the next group. */
-        "sub r8, r8, #8\n"
         "sub r9, r9, #8\n"
-        "stm sp, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "sub r10, r10, #8\n"
+        "stm sp, {r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"
         "ldm r0, {r0, r2, r3}\n"
         "adr.w r4, 20f\n"
         "adr.w r6, 50f\n"
+        ENTER_FOUR
         "tst r3, #8\n"
         "beq 2f\n"
-        /* The loop of three pixels goes by two groups; an odd number enters it at the second one. */
+        /* The loops of three and four pixels go by two groups; an odd number enters them at the second one. */
         "adr.w r4, 30f\n"
         "adr.w r6, 31f\n"
         "tst r2, #1\n"
@@ -130,20 +191,20 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "orr r5, r5, #1\n"
         "orr r6, r6, #1\n"
         "orr r7, r7, #1\n"
-        "add r12, sp, #32\n"
+        "add r12, sp, #36\n"
         "stm r12, {r4, r5, r6, r7}\n"
         "bx r5\n"
         /* A pair begins: before its sums are kept, from those of earlier rows, or from biases. */
         "11:\n" /* a pair whose sums are kept for later rows */
-        "ldr r12, [sp, #28]\n"
+        "ldr r12, [sp, #32]\n"
         /* Past the six sums, which are stored downwards from there after the loop, as label 12 leaves it, too. */
         "add r12, r12, #24\n"
-        "str r12, [sp, #28]\n"
+        "str r12, [sp, #32]\n"
         "b 10f\n"
         "12:\n" /* a pair from sums of earlier rows */
-        "ldr r12, [sp, #28]\n"
+        "ldr r12, [sp, #32]\n"
         "ldm r12!, {r4, r5, r6, r7, r8, r9}\n"
-        "str r12, [sp, #28]\n"
+        "str r12, [sp, #32]\n"
         "b 13f\n"
         "10:\n" /* a pair from biases, the same for all pixels */
         "ldrd r4, r5, [r0], #8\n"
@@ -151,55 +212,64 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "mov r7, r5\n"
         "mov r8, r4\n"
         "mov r9, r5\n"
+        "mov r10, r4\n"
+        "mov r11, r5\n"
         "13:\n" /* a pair's columns */
-        "ldr r1, [sp, #16]\n"
-        "ldr pc, [sp, #32]\n");
+        "ldr r1, [sp, #20]\n"
+        "ldr pc, [sp, #36]\n");
     /* Two pixels. */
     __asm__ volatile(
         ".p2align 2\n"
         "20:\n" /* the loop of two pixels */
         GROUP2
-        "ldr r12, [sp, #20]\n"
+        "ldr r12, [sp, #24]\n"
         "cmp r1, r12\n"
         "bne.w 20b\n"
-        "ldr pc, [sp, #40]\n"
+        "ldr pc, [sp, #44]\n"
         "60:\n" /* keep the sums */
-        "ldr r12, [sp, #28]\n"
+        "ldr r12, [sp, #32]\n"
         "stmdb r12, {r4, r5, r6, r7, r8, r9}\n"
-        "ldm sp, {r1, r2, r3, r12}\n"
+        "ldr r1, [sp]\n"
+        "ldr r12, [sp, #16]\n"
         /* No output is written, but the place of one moves on: it tells when the pairs are done. */
         "add r1, r1, #2\n"
         "b 72f\n"
         "50:\n" /* scale two pixels */
         CONSTANTS
         "b 51f\n");
+    /* Four pixels. */
+    __asm__ volatile("" LOOP_OF_4);
     /* Three pixels. */
     __asm__ volatile(
+        ".p2align 2\n"
         "30:\n" /* the loop of three pixels */
         ".rept 2\n"
         GROUP3
         ".endr\n"
-        "ldr r12, [sp, #20]\n"
+        "ldr r12, [sp, #24]\n"
         "cmp r1, r12\n"
         "bne.w 30b\n"
-        "ldr pc, [sp, #40]\n"
+        "ldr pc, [sp, #44]\n"
         "31:\n" /* scale three pixels */
         CONSTANTS
+        "32:\n" /* scale the first three of four pixels */
         REQUANTIZE_PIXEL("r8", "r9"));
     __asm__ volatile(
         "51:\n" /* scale the first two pixels */
         REQUANTIZE_PIXEL("r4", "r5")
         REQUANTIZE_PIXEL("r6", "r7")
-        "ldr pc, [sp, #44]\n"
+        "ldr pc, [sp, #48]\n"
         "70:\n" /* cut to the activation's range */
-        "ldr r12, [sp, #48]\n"
-        "ldrd r10, r11, [r12, #44]\n"
-        KIBI_THREE_WIDE_CLAMP("r4")
-        KIBI_THREE_WIDE_CLAMP("r6")
-        KIBI_THREE_WIDE_CLAMP("r8")
-        /* Where there is no third pixel, the second is written over what is stored as such. */
+        "ldr r12, [sp, #52]\n"
+        "ldrd r5, r7, [r12, #48]\n"
+        CUT("r4")
+        CUT("r6")
+        CUT("r8")
+        CUT_FOURTH
+        /* Of two pixels, the second is written over what is stored as the third; and so on. */
         "71:\n" /* store */
-        "ldm sp, {r1, r2, r3, r12}\n"
+        "ldm sp, {r1, r2, r3, r5, r12}\n"
+        STORE_FOURTH
         "strh r8, [r1, r3]\n"
         "strh r6, [r1, r2]\n"
         "strh r4, [r1], #2\n"
@@ -207,7 +277,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "str r1, [sp]\n"
         "cmp r1, r12\n"
         "it ne\n"
-        "ldrne pc, [sp, #36]\n"
-        "add sp, sp, #52\n"
+        "ldrne pc, [sp, #40]\n"
+        "add sp, sp, #56\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
 }

@@ -8,6 +8,17 @@
 #ifndef KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
 #define KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE 1
 #endif
+/* Likewise where every layer, or none, cuts what is below the output's zero point, and where the activation's range is that of int8 in
+ * all of them. */
+#ifndef KIBI_CONV2D_BLOCKS_OF_RELU
+#define KIBI_CONV2D_BLOCKS_OF_RELU 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS
+#define KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS 1
+#endif
+#ifndef KIBI_CONV2D_BLOCKS_OF_CLAMPS
+#define KIBI_CONV2D_BLOCKS_OF_CLAMPS 1
+#endif
 
 /* The windows of neighbouring pixels, of one block or of several, and the channels to compute of them; kernels in assembly know
  * where each field is. Of one block, all channels up to `end` are computed. Of several, so many channels are computed of all blocks
@@ -148,6 +159,48 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
 /* For the first and the second pair of steps: loads what the second step needs, and goes to it. */
 #define KIBI_ENTER_SECONDS(load, two_steps) ".p2align 2\n 16:\n" load "b.w 17b - " two_steps "\n" load "b.w 17b\n"
 
+/* The ways after the loop, where there are several: the addresses to which the kernels go. */
+#if KIBI_CONV2D_BLOCKS_OF_RELU && KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS
+#define KIBI_WAY_TO_FINISH                                                 \
+    "adr.w r1, 12f\n"                                                      \
+    "cbz r6, 1f\n"                                                         \
+    "adr.w r1, 13f\n"                                                      \
+    "1:\n" /* where sums are requantized */                                \
+    "orr r1, r1, #1\n"                                                     \
+    "str r1, [sp, #20]\n"
+#define KIBI_TO_FINISH "ldr pc, [sp, #20]\n"
+#else
+#define KIBI_WAY_TO_FINISH
+#define KIBI_TO_FINISH
+#endif
+#if KIBI_CONV2D_BLOCKS_OF_CLAMPS
+#define KIBI_WAY_TO_STORE                                                  \
+    "adr.w r1, 15f\n"                                                      \
+    "cmp r10, #0\n"                                                        \
+    "beq 2f\n"                                                             \
+    "adr.w r1, 14f\n"                                                      \
+    "2:\n" /* what follows */                                              \
+    "orr r1, r1, #1\n"                                                     \
+    "str r1, [sp, #36]\n"
+#define KIBI_TO_STORE "ldr pc, [sp, #36]\n"
+#define KIBI_OF_CLAMPS(text) text
+#else
+#define KIBI_WAY_TO_STORE
+#define KIBI_TO_STORE
+#define KIBI_OF_CLAMPS(text) ""
+#endif
+#if KIBI_CONV2D_BLOCKS_OF_RELU
+#define KIBI_OF_RELU(text) text
+#else
+#define KIBI_OF_RELU(text) ""
+#endif
+#if KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS || !KIBI_CONV2D_BLOCKS_OF_RELU
+#define KIBI_OF_BOTH_SIGNS(text) text
+#else
+#define KIBI_OF_BOTH_SIGNS(text) ""
+#endif
+#define KIBI_PIXELS_WAYS KIBI_WAY_TO_FINISH KIBI_WAY_TO_STORE
+
 /* Copies the task to the stack; there the loop is entered at the address after the windows, so that the last of its four
  * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `output_channels`. */
 #define KIBI_PIXELS_BEGIN(enter)                                           \
@@ -163,19 +216,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     /* Addresses that are loaded to pc have the lowest bit set: Thumb. */  \
     "orr r4, r4, #1\n"                                                     \
     "str r4, [sp, #12]\n"                                                  \
-    "adr.w r1, 12f\n"                                                      \
-    "cbz r6, 1f\n"                                                         \
-    "adr.w r1, 13f\n"                                                      \
-    "1:\n" /* where sums are requantized */                                \
-    "orr r1, r1, #1\n"                                                     \
-    "str r1, [sp, #20]\n"                                                  \
-    "adr.w r1, 15f\n"                                                      \
-    "cmp r10, #0\n"                                                        \
-    "beq 2f\n"                                                             \
-    "adr.w r1, 14f\n"                                                      \
-    "2:\n" /* what follows */                                              \
-    "orr r1, r1, #1\n"                                                     \
-    "str r1, [sp, #36]\n"                                                  \
+    KIBI_PIXELS_WAYS                                                       \
     "10:\n" /* the next two channels */                                    \
     "ldr r12, [sp]\n"                                                      \
     "ldrd r4, r5, [r12]\n"                                                 \
@@ -200,7 +241,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     "ldr r3, [sp, #16]\n"                                                  \
     "mov r2, r4\n"                                                         \
     "mov r1, r5\n"                                                         \
-    "ldr pc, [sp, #20]\n"
+    KIBI_TO_FINISH
 
 /* The high half of 2 * sum * multiplier, rounded half up; 1 is taken from what is negative, so that half up is half away from
  * zero, unless it will be cut anyway; all bits but the last are shifted out, which goes after half of it was added, and with
@@ -219,10 +260,16 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     KIBI_SCALE(second, "lr") KIBI_SHIFT(second, "r1")                      \
     "bfi " first ", " second ", #8, #8\n"
 
-/* The three ways after the loop: numbers of the labels are those that KIBI_PIXELS_BEGIN knows. */
+/* The ways after the loop: numbers of the labels are those that KIBI_PIXELS_WAYS knows. */
 #define KIBI_PIXELS_FINISH ".p2align 2\n 12:\n"
+#if !KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS
+#define KIBI_PIXELS_FINISH_RELU ".p2align 2\n 13:\n"
+#elif KIBI_CONV2D_BLOCKS_OF_CLAMPS
 #define KIBI_PIXELS_FINISH_RELU "ldr pc, [sp, #36]\n .p2align 2\n 13:\n"
-#define KIBI_PIXELS_CLAMP "ldr pc, [sp, #36]\n .p2align 2\n 14:\n ldrd r12, lr, [sp, #40]\n"
+#else
+#define KIBI_PIXELS_FINISH_RELU "b 15f\n .p2align 2\n 13:\n"
+#endif
+#define KIBI_PIXELS_CLAMP KIBI_TO_STORE ".p2align 2\n 14:\n ldrd r12, lr, [sp, #40]\n"
 
 /* Cuts packed channels to low … high, which r12 and lr hold in each byte. */
 #define KIBI_CUT_PIXEL(packed)                              \
@@ -305,15 +352,15 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     steps                                                                                       \
     KIBI_PIXELS_LOOP_END);                                                                      \
     __asm__ volatile(                                                                           \
-    KIBI_PIXELS_FINISH                                                                          \
+    KIBI_OF_BOTH_SIGNS(KIBI_PIXELS_FINISH                                                       \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
-    KIBI_FINISH_PIXEL("r6", "r7")                                                               \
-    KIBI_PIXELS_FINISH_RELU                                                                     \
+    KIBI_FINISH_PIXEL("r6", "r7"))                                                              \
+    KIBI_OF_RELU(KIBI_PIXELS_FINISH_RELU                                                        \
     KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r6", "r7")                                                       \
-    KIBI_PIXELS_CLAMP                                                                           \
+    KIBI_FINISH_PIXEL_OF_RELU("r6", "r7"))                                                      \
+    KIBI_OF_CLAMPS(KIBI_PIXELS_CLAMP                                                            \
     KIBI_CUT_PIXEL("r4")                                                                        \
-    KIBI_CUT_PIXEL("r6")                                                                        \
+    KIBI_CUT_PIXEL("r6"))                                                                       \
     KIBI_PIXELS_STORE                                                                           \
     "strh r6, [r1, r2]\n"                                                                       \
     KIBI_PIXELS_END("add r1, r1, r3, lsl #1\n")                                                 \
@@ -340,18 +387,18 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     ".rept 2\n" KIBI_FIRST_OF_3(words) "17:\n" KIBI_SECOND_OF_3(words) ".endr\n"                \
     KIBI_PIXELS_LOOP_END);                                                                      \
     __asm__ volatile(                                                                           \
-    KIBI_PIXELS_FINISH                                                                          \
+    KIBI_OF_BOTH_SIGNS(KIBI_PIXELS_FINISH                                                       \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
-    KIBI_FINISH_PIXEL("r8", "r9")                                                               \
-    KIBI_PIXELS_FINISH_RELU                                                                     \
+    KIBI_FINISH_PIXEL("r8", "r9"))                                                              \
+    KIBI_OF_RELU(KIBI_PIXELS_FINISH_RELU                                                        \
     KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
     KIBI_FINISH_PIXEL_OF_RELU("r6", "r7")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r8", "r9")                                                       \
-    KIBI_PIXELS_CLAMP                                                                           \
+    KIBI_FINISH_PIXEL_OF_RELU("r8", "r9"))                                                      \
+    KIBI_OF_CLAMPS(KIBI_PIXELS_CLAMP                                                            \
     KIBI_CUT_PIXEL("r4")                                                                        \
     KIBI_CUT_PIXEL("r6")                                                                        \
-    KIBI_CUT_PIXEL("r8")                                                                        \
+    KIBI_CUT_PIXEL("r8"))                                                                       \
     KIBI_PIXELS_STORE                                                                           \
     "strh r6, [r1, r2]\n"                                                                       \
     "strh r8, [r1, r2, lsl #1]\n"                                                               \
@@ -371,21 +418,21 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     ".rept 4\n" words("r2", "r3", "r12", "lr") KIBI_ALL_OF_4 KIBI_LOWER("r2", "r3") KIBI_ALL_OF_4 ".endr\n" \
     KIBI_PIXELS_LOOP_END);                                                                      \
     __asm__ volatile(                                                                           \
-    KIBI_PIXELS_FINISH                                                                          \
+    KIBI_OF_BOTH_SIGNS(KIBI_PIXELS_FINISH                                                       \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
     KIBI_FINISH_PIXEL("r8", "r9")                                                               \
-    KIBI_FINISH_PIXEL("r10", "r11")                                                             \
-    KIBI_PIXELS_FINISH_RELU                                                                     \
+    KIBI_FINISH_PIXEL("r10", "r11"))                                                            \
+    KIBI_OF_RELU(KIBI_PIXELS_FINISH_RELU                                                        \
     KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
     KIBI_FINISH_PIXEL_OF_RELU("r6", "r7")                                                       \
     KIBI_FINISH_PIXEL_OF_RELU("r8", "r9")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r10", "r11")                                                     \
-    KIBI_PIXELS_CLAMP                                                                           \
+    KIBI_FINISH_PIXEL_OF_RELU("r10", "r11"))                                                    \
+    KIBI_OF_CLAMPS(KIBI_PIXELS_CLAMP                                                            \
     KIBI_CUT_PIXEL("r4")                                                                        \
     KIBI_CUT_PIXEL("r6")                                                                        \
     KIBI_CUT_PIXEL("r8")                                                                        \
-    KIBI_CUT_PIXEL("r10")                                                                       \
+    KIBI_CUT_PIXEL("r10"))                                                                      \
     KIBI_PIXELS_STORE                                                                           \
     "strh r6, [r1, r2]\n"                                                                       \
     "strh r8, [r1, r2, lsl #1]\n"                                                               \

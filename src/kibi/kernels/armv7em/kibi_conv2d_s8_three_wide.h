@@ -14,11 +14,11 @@
     "qadd " sum ", " sum ", r3\n"                           \
     "ssat " sum ", #8, " sum ", asr #1\n"
 
-/* Cuts the bytes of a register to low … high, which r10 and r11 hold in each byte. */
-#define KIBI_THREE_WIDE_CLAMP(packed)                       \
-    "ssub8 r2, " packed ", r10\n"                           \
-    "sel " packed ", " packed ", r10\n"                     \
-    "ssub8 r2, r11, " packed "\n"                           \
-    "sel " packed ", " packed ", r11\n"
+/* Cuts the bytes of a register to low … high, which two registers hold in each byte; r2 is free. */
+#define KIBI_THREE_WIDE_CUT(packed, low, high)              \
+    "ssub8 r2, " packed ", " low "\n"                       \
+    "sel " packed ", " packed ", " low "\n"                 \
+    "ssub8 r2, " high ", " packed "\n"                      \
+    "sel " packed ", " packed ", " high "\n"
 
 #endif

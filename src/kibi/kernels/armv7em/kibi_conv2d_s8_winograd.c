@@ -3,16 +3,18 @@
  * Networks". */
 #include "kibi_conv2d.h"
 
+#include "kibi_block_pixels.h"
 #include "kibi_column_pointers.h"
 #include "kibi_conv2d_s8_winograd_block.h"
 #include "kibi_winograd_columns_s8.h"
+#include "kibi_winograd_four_tiles_s8.h"
 
 /* A part that a library leaves out where no layer has an odd number of output channels. */
 #ifndef KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS
 #define KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS 1
 #endif
 
-enum { PIXELS = 2, MOST_TILES = 3, MORE_COLUMNS = 2 };
+enum { PIXELS = 2, MOST_TILES = 4, MORE_COLUMNS = 2 };
 
 /* Makes the planes of a block. */
 static KIBI_NOINLINE void transform(int16_t *to, const int8_t *const *rows, const kibi_conv2d_s8_winograd_params *p,
@@ -30,18 +32,24 @@ static KIBI_NOINLINE void transform(int16_t *to, const int8_t *const *rows, cons
         } else {
             kibi_column_pointers(columns, count, *rows, start, p->input_width, depth, KIBI_AT(int8_t, p, padding));
         }
-        to = kibi_winograd_columns_s8(to, from, depth, plane_bytes, tiles, distance);
+        if (tiles == MOST_TILES) {
+            to = kibi_winograd_four_tiles_s8(to, from, depth, plane_bytes, distance);
+        } else {
+            to = kibi_winograd_columns_s8(to, from, depth, plane_bytes, tiles, distance);
+        }
     } while (++rows != end);
 }
 
 /* Says where the pixels of a block are whose pixels are `distance` bytes apart; of the last tile there may be but one. */
 static void place(kibi_conv2d_s8_winograd_task *b, int32_t distance, int has_half)
 {
-    const int is_full = b->tiles == MOST_TILES;
+    const int32_t last = (PIXELS * b->tiles - 1 - has_half) * distance; /* where the last tile's second pixel is written first */
     b->second = distance;
-    b->fourth = (has_half && !is_full ? 2 : 3) * distance;
-    b->sixth = is_full ? (has_half ? 4 : 5) * distance : b->fourth;
-    b->fifth = (is_full ? 4 : 2) * distance;
+    b->fourth = b->tiles == 2 ? last : 3 * distance;
+    b->sixth = b->tiles == 4 ? 5 * distance : last;
+    b->eighth = last;
+    b->fifth = (b->tiles == 2 ? 2 : 4) * distance;
+    b->seventh = b->tiles == 4 ? 6 * distance : b->fifth;
 }
 
 /* Computes the last one of an odd number of channels, after `paired` others, and throws its neighbour away. */
@@ -95,8 +103,7 @@ void kibi_conv2d_s8_winograd(int8_t *output, const int8_t *const *rows, const ki
     b.low = (uint8_t)p->activation_min * each;
     b.high = (uint8_t)p->activation_max * each;
     do {
-        const int32_t tiles = (left + 1) / PIXELS;
-        b.tiles = tiles == 2 || tiles == 4 ? 2 : p->tiles;
+        b.tiles = kibi_block_pixels((left + 1) / PIXELS, p->tiles);
         b.plane_bytes = 8 * b.tiles * b.groups;
         transform((int16_t *)scratch, rows, p, start, b.tiles, b.plane_bytes);
         left -= PIXELS * b.tiles;

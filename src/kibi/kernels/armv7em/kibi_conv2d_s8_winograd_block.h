@@ -1,4 +1,4 @@
-/* Pairs of channels of two or three tiles of a convolution by Winograd's F(2,3). */
+/* Pairs of channels of two to four tiles of a convolution by Winograd's F(2,3). */
 #ifndef KIBI_CONV2D_S8_WINOGRAD_BLOCK_H
 #define KIBI_CONV2D_S8_WINOGRAD_BLOCK_H
 
@@ -11,9 +11,11 @@ typedef struct {
     int32_t second;         /* bytes from there to the second pixel's */
     int32_t fourth;         /* to that of the second tile's second pixel, or of its first, where it has but one */
     int32_t sixth;          /* to that of the third tile's second pixel, likewise; of two tiles, the fourth's again */
+    int32_t eighth;         /* to that of the fourth tile's second pixel, likewise; of fewer tiles, the sixth's again */
     int32_t fifth;          /* to that of the third tile's first pixel; of two tiles, the third pixel's */
+    int32_t seventh;        /* to that of the fourth tile's first pixel; of fewer tiles, the fifth's again */
     const int8_t *end;      /* where the first pixel's last channel ends: at least one pair of channels */
-    const int16_t *columns; /* planes of kibi_winograd_columns_s8 */
+    const int16_t *columns; /* planes of kibi_winograd_columns_s8, or of kibi_winograd_four_tiles_s8 */
     int32_t plane_bytes;
     int32_t rounding;       /* twice the output's zero point, plus 1 */
     const int32_t *stream;  /* as in kibi_conv2d_s8_winograd_params */

@@ -2,31 +2,9 @@
 #include "kibi_winograd_columns_s8.h"
 
 #include "kibi_dsp.h"
+#include "kibi_winograd_tile.h"
 
-/* Four elements of two columns, whose pointers are at `place` on the stack, from byte r12 on: even and odd ones widened. */
-#define COLUMNS(place, even1, odd1, even2, odd2)     \
-    "ldrd " odd1 ", " odd2 ", [sp, #" place "]\n"    \
-    "ldr " odd1 ", [" odd1 ", r12]\n"                \
-    "ldr " odd2 ", [" odd2 ", r12]\n"                \
-    "sxtb16 " even1 ", " odd1 "\n"                   \
-    "sxtb16 " odd1 ", " odd1 ", ror #8\n"            \
-    "sxtb16 " even2 ", " odd2 "\n"                   \
-    "sxtb16 " odd2 ", " odd2 ", ror #8\n"
-
-/* A tile of four widened columns; of the first two nothing is left. */
-#define TILE(a, odd_a, b, odd_b, c, odd_c, d, odd_d) \
-    "ssub16 " a ", " a ", " c "\n"                   \
-    "ssub16 " odd_a ", " odd_a ", " odd_c "\n"       \
-    "strd " a ", " odd_a ", [r3], #8\n"              \
-    "sadd16 " a ", " b ", " c "\n"                   \
-    "sadd16 " odd_a ", " odd_b ", " odd_c "\n"       \
-    "strd " a ", " odd_a ", [r0], #8\n"              \
-    "ssub16 " a ", " d ", " b "\n"                   \
-    "ssub16 " odd_a ", " odd_d ", " odd_b "\n"       \
-    "strd " a ", " odd_a ", [r2], #8\n"              \
-    "ssub16 " b ", " c ", " b "\n"                   \
-    "ssub16 " odd_b ", " odd_c ", " odd_b "\n"       \
-    "strd " b ", " odd_b ", [r1], #8\n"
+#define STORE(plane, even, odd) "strd " even ", " odd ", [" plane "], #8\n"
 
 /* Registers and stack:
  *   r0 … r3   the planes; before: to, from, count, plane_bytes
@@ -75,16 +53,16 @@ KIBI_NAKED int16_t *kibi_winograd_columns_s8(KIBI_IN_REGISTER int16_t *to, KIBI_
         "add r3, r2, r3\n"
         "mov r12, #0\n"
         "5:\n" /* the next four elements */
-        COLUMNS("0", "r4", "r5", "r6", "r7")
-        COLUMNS("8", "r8", "r9", "r10", "r11")
-        TILE("r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
+        KIBI_WINOGRAD_COLUMNS("0", "r4", "r5", "r6", "r7")
+        KIBI_WINOGRAD_COLUMNS("8", "r8", "r9", "r10", "r11")
+        KIBI_WINOGRAD_TILE(STORE, "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
         /* A tile begins two columns after the one before it: the registers of both that they share change roles. */
-        COLUMNS("16", "r4", "r5", "r6", "r7")
-        TILE("r8", "r9", "r10", "r11", "r4", "r5", "r6", "r7")
+        KIBI_WINOGRAD_COLUMNS("16", "r4", "r5", "r6", "r7")
+        KIBI_WINOGRAD_TILE(STORE, "r8", "r9", "r10", "r11", "r4", "r5", "r6", "r7")
         "ldr pc, [sp, #32]\n"
         "2:\n" /* the third tile */
-        COLUMNS("24", "r8", "r9", "r10", "r11")
-        TILE("r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
+        KIBI_WINOGRAD_COLUMNS("24", "r8", "r9", "r10", "r11")
+        KIBI_WINOGRAD_TILE(STORE, "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
         "3:\n" /* two or three tiles are done */
         "add r12, r12, #4\n"
         "cmp r12, lr\n"

@@ -5,6 +5,22 @@ from types import MappingProxyType
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 
+_REACHES_OUTSIDE = (
+    "max(max(pad, dilation - 1), (output_width - 1) * stride - pad + (kernel_width - 1) * dilation - input_width + 1)"
+)
+"""Above 0 where windows reach outside, or are not in one piece."""
+_NO_WORDS = (
+    "max(max(max(kernel_width * input_channels - 4, 4 - kernel_width * input_channels), 1 - input_channels % 4), "
+    "max(max(dilation - 1, pad * input_channels - 3), "
+    "max((output_width - 1) * stride - pad - input_width + 1, 4 - input_width * input_channels)))"
+)
+"""Above 0 but where pixels are no whole words, and each row of a window is one, of which at least a byte is inside."""
+_NO_THREE_ROWS = (
+    "max(max(max(kernel_rows - 3, 3 - kernel_rows), max(4 - pixels, 5 - kernel_width * input_channels)), "
+    "max(max(dilation - 1, stride - kernel_width), (kernel_width * input_channels + 3) % 4))"
+)
+"""Above 0 but where windows have three rows with one element besides whole words, in blocks of four pixels that touch."""
+
 
 class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
     """CONV_2D of s8 with a window of three by three on one input channel."""
@@ -107,6 +123,9 @@ class Conv2DBlocksParams(
     parts = MappingProxyType(
         {
             "KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE": ("blocks <= 1",),
+            "KIBI_CONV2D_BLOCKS_OF_RELU": ("activation_min < output_zero_point",),
+            "KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS": ("output_zero_point <= activation_min",),
+            "KIBI_CONV2D_BLOCKS_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),
             "KIBI_CONV2D_BLOCKS_OF_4": ("pixels <= 3",),
             "KIBI_CONV2D_BLOCKS_OF_3": ("(pixels - 2) * (4 - pixels + output_width - output_width // 4 * 4) <= 0",),
             "KIBI_CONV2D_BLOCKS_OF_2": (
@@ -114,11 +133,12 @@ class Conv2DBlocksParams(
                 "(4 - pixels) * (output_width - output_width // 3 * 3) <= 0",
                 "(pixels - 3) * (output_width - output_width // 4 * 4) * (3 - output_width + output_width // 4 * 4) <= 0",
             ),
-            "KIBI_CONV2D_BLOCKS_AT_EDGES": (
-                "max(pad, dilation - 1) <= 0",
-                "(output_width - 1) * stride - pad + (kernel_width - 1) * dilation < input_width",
+            "KIBI_CONV2D_BLOCKS_AT_EDGES": (f"min({_REACHES_OUTSIDE}, {_NO_WORDS}) <= 0",),
+            "KIBI_CONV2D_BLOCKS_OF_BYTES": (
+                f"min(input_channels % 4, min({_NO_WORDS}, max({_NO_THREE_ROWS}, output_width % 4))) <= 0",
             ),
-            "KIBI_CONV2D_BLOCKS_OF_BYTES": ("input_channels == input_channels // 4 * 4",),
+            "KIBI_CONV2D_BLOCKS_OF_WORDS": (f"1 <= {_NO_WORDS}",),
+            "KIBI_CONV2D_BLOCKS_OF_THREE_ROWS": (f"1 <= {_NO_THREE_ROWS}",),
             "KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
         }
     )
@@ -154,8 +174,8 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     pixels: int = number(
         DType.S32,
-        "3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the "
-        "output's width is even",
+        "4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels, and of two "
+        "where one or two times two are left; 2: blocks of two, where the output's width is even",
     )
     # No remainder is negative: `pixels` is at least 2. What is at once divides all, so no factor and no difference is negative, and
     # the scratch has room for one pass in any case.
@@ -163,7 +183,8 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
             channels_at_once)))))
         require: 2 <= output_width
-        require: pixels <= 3
+        require: pixels <= 4
+        require: (pixels - 3) * (kernel_rows * input_channels - rows_at_once * channels_at_once) <= 0
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad < 2**20
         require: output_width < 2**20
@@ -178,7 +199,12 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once \
             + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
     """
-    parts = MappingProxyType({"KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})
+    parts = MappingProxyType(
+        {
+            "KIBI_CONV2D_COLUMNS_OF_4": ("pixels <= 3",),
+            "KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
+        }
+    )
 
 
 class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):
@@ -289,8 +315,8 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
         DType.S32,
         "what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then "
         "the differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again. "
-        "Weights are [kernel_rows][groups of four input channels][2][2] words, with the elements 0 and 2 of a group "
-        "in the halves of the first, 1 and 3 in those of the second. The scaling is ~shift of both channels in the "
+        "Weights are [kernel_rows][groups of four input channels][2][2] words, both channels' elements 0 and 2 of a "
+        "group in the halves of two, then 1 and 3. The scaling is ~shift of both channels in the "
         "two lowest bytes of a word, and both multipliers. Everything is 0 for the channel after an odd last one. The "
         "bias includes -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, "
         "and no sum reaches 2**30 in magnitude",
@@ -308,14 +334,14 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
     pad: int = number(DType.S32, "columns of padding before the first input column")
     tiles: int = number(
         DType.S32,
-        "3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles, "
-        "where the number of tiles is even",
+        "of two pixels each. 4: blocks of four tiles, and of three and two for the rest; 3: blocks of three, and of two where two "
+        "or four are left; 2: blocks of two, where the number of tiles is even",
     )
     # No remainder is negative: `tiles` is at least 2.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_channels, kernel_rows)))
         require: 3 <= output_width
-        require: tiles <= 3
+        require: tiles <= 4
         require: ceil(output_width, 2) - ceil(output_width, 2) // 2 * 2 <= tiles - 2
         require: 0 <= pad < 2**20
         require: output_width < 2**20

@@ -187,8 +187,8 @@ typedef struct {
     int32_t rows_at_once;     /* kernel rows in one pass: all, or 1 */
     int32_t channels_at_once; /* input channels in one pass: all, or, of one row, a multiple of 4 that divides them */
     int32_t pad;              /* columns of padding before the first input column */
-    /* 3: blocks of three pixels, and of two where one or two times two are left; 2: blocks of two, where the
-     * output's width is even */
+    /* 4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels,
+     * and of two where one or two times two are left; 2: blocks of two, where the output's width is even */
     int32_t pixels;
 } kibi_conv2d_s8_columns_params;
 
@@ -277,11 +277,11 @@ void kibi_conv2d_s8_int4(int8_t *output, const int8_t *const *rows, const kibi_c
 typedef struct {
     /* what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then the
      * differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again.
-     * Weights are [kernel_rows][groups of four input channels][2][2] words, with the elements 0 and 2 of a group in
-     * the halves of the first, 1 and 3 in those of the second. The scaling is ~shift of both channels in the two
-     * lowest bytes of a word, and both multipliers. Everything is 0 for the channel after an odd last one. The bias
-     * includes -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, and no
-     * sum reaches 2**30 in magnitude */
+     * Weights are [kernel_rows][groups of four input channels][2][2] words, both channels' elements 0 and 2 of a
+     * group in the halves of two, then 1 and 3. The scaling is ~shift of both channels in the two lowest bytes of a
+     * word, and both multipliers. Everything is 0 for the channel after an odd last one. The bias includes
+     * -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, and no sum reaches
+     * 2**30 in magnitude */
     const int32_t *stream;
     const int8_t *padding;  /* the input's zero point, once for each input channel */
     int32_t input_width;
@@ -293,8 +293,8 @@ typedef struct {
     int32_t activation_max;
     int32_t kernel_rows;
     int32_t pad;            /* columns of padding before the first input column */
-    /* 3: blocks of three tiles of two pixels, and of two tiles where two or four are left; 2: blocks of two tiles,
-     * where the number of tiles is even */
+    /* of two pixels each. 4: blocks of four tiles, and of three and two for the rest; 3: blocks of three, and of two
+     * where two or four are left; 2: blocks of two, where the number of tiles is even */
     int32_t tiles;
 } kibi_conv2d_s8_winograd_params;
 

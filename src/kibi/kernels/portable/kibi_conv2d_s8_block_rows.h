@@ -2,6 +2,7 @@
 #ifndef KIBI_CONV2D_S8_BLOCK_ROWS_H
 #define KIBI_CONV2D_S8_BLOCK_ROWS_H
 
+#include "kibi_block_pixels.h"
 #include "kibi_conv2d.h"
 #include "kibi_packed_pairs_s8.h"
 #include "kibi_requantize.h"
@@ -63,15 +64,6 @@ static void pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_blo
     }
 }
 
-/* How many of the pixels that are left the next block has. */
-static int32_t next_pixels(int32_t left, int32_t pixels)
-{
-    if (pixels == 4) {
-        return left >= 4 && (left & 3) % 3 == 0 ? 4 : left == 2 ? 2 : 3;
-    }
-    return left == 2 || left == 4 ? 2 : pixels;
-}
-
 /* Computes an output row; is_int4: true if a word has weights of both channels. */
 static inline void kibi_conv2d_block_row(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *p,
                                          void *scratch, int is_int4)
@@ -80,7 +72,7 @@ static inline void kibi_conv2d_block_row(int8_t *output, const int8_t *const *ro
     int8_t *const windows = (int8_t *)scratch;
     int32_t pixels;
     for (int32_t x = 0; x < p->output_width; x += pixels) {
-        pixels = next_pixels(p->output_width - x, p->pixels);
+        pixels = kibi_block_pixels(p->output_width - x, p->pixels);
         for (int32_t k = 0; k < pixels; ++k) {
             gather(windows + k * elements, rows, p, (x + k) * p->stride - p->pad);
         }

@@ -5,10 +5,11 @@
 
 #include <string.h>
 
+#include "kibi_block_pixels.h"
 #include "kibi_packed_pairs_s8.h"
 #include "kibi_requantize.h"
 
-enum { WIDTH = 3, MOST_PIXELS = 3 };
+enum { WIDTH = 3, MOST_PIXELS = 4 };
 
 /* The pixel that is computed: its window starts at column `start`, or lies in `gathered`, row by row, unless that is null. */
 typedef struct {
@@ -120,7 +121,7 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
     int32_t start = -params->pad;
     int32_t pixels;
     for (int32_t left = params->output_width; left > 0; left -= pixels) {
-        pixels = left == 2 || left == 4 ? 2 : params->pixels;
+        pixels = kibi_block_pixels(left, params->pixels);
         compute_block(output, rows, params, start, pixels, (int8_t *)scratch);
         start += pixels;
         output += pixels * params->output_channels;

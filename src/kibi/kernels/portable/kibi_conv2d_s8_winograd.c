@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kibi_add_product.h"
+#include "kibi_block_pixels.h"
 #include "kibi_requantize.h"
 
 enum { WIDTH = 3, PIXELS = 2 };
@@ -14,7 +15,7 @@ enum { WIDTH = 3, PIXELS = 2 };
 static int32_t weight(const int32_t *words, int32_t place, int32_t channel)
 {
     const int32_t element = place % 4;
-    const uint32_t word = (uint32_t)words[place / 4 * 4 + channel * 2 + element % 2];
+    const uint32_t word = (uint32_t)words[place / 4 * 4 + element % 2 * 2 + channel];
     return (int16_t)(word >> element / 2 * 16);
 }
 
@@ -75,8 +76,7 @@ void kibi_conv2d_s8_winograd(int8_t *output, const int8_t *const *rows, const ki
     int32_t start = -p->pad;
     int32_t pixels;
     for (int32_t left = p->output_width; left > 0; left -= pixels) {
-        const int32_t tiles = (left + 1) / PIXELS;
-        pixels = PIXELS * (tiles == 2 || tiles == 4 ? 2 : p->tiles);
+        pixels = PIXELS * kibi_block_pixels((left + 1) / PIXELS, p->tiles);
         pixels = pixels < left ? pixels : left;
         /* All windows of a block are read before anything is written. */
         for (int32_t k = 0; k < pixels; ++k) {

@@ -53,9 +53,15 @@ def block_pixels(output_width: int, elements: int, *, is_whole: bool, most_bytes
         is_whole: true if the input's channels are a multiple of four.
         most_bytes: of scratch.
     """
-    sizes = (_FOUR, *_sizes(output_width)) if _FOUR in block_sizes(output_width, _FOUR) else _sizes(output_width)
+    sizes = _sizes_up_to_four(output_width)
     fitting = (each for each in sizes if block_bytes(each, elements, is_whole=is_whole) <= most_bytes)
     return next(fitting, 0)
+
+
+def _sizes_up_to_four(output_width: int) -> tuple[int, ...]:
+    """The same where blocks of four are the fastest."""
+    others = _sizes(output_width)
+    return (_FOUR, *others) if _FOUR in block_sizes(output_width, _FOUR) else others
 
 
 def _sizes(output_width: int) -> tuple[int, ...]:
@@ -96,17 +102,20 @@ def blocks_at_once(sizes: Sequence[int], elements: int, *, is_whole: bool, most_
 
 
 def shared_columns(
-    output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int
+    output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int, most_pixels: int = _FOUR
 ) -> SharedColumns | None:
     """Returns the fastest way that needs at most `most_bytes` of scratch; None if no way does.
+
+    Blocks of four pixels have all their channels and rows at once: their sums have no room besides.
 
     Args:
         output_width: pixels of an output row.
         kernel_rows: of a kernel three wide, with neither stride nor dilation across.
         channels: of the input, a multiple of four; of the output.
         most_bytes: of scratch.
+        most_pixels: of a block.
     """
-    sizes = _sizes(output_width)
+    sizes = [each for each in _sizes_up_to_four(output_width) if each <= most_pixels]
     ways = (way for pixels in sizes for way in _ways(pixels, kernel_rows, channels))
     return next((way for way in ways if way.scratch_bytes <= most_bytes), None)
 
@@ -115,6 +124,8 @@ def _ways(pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[
     """The ways with blocks of so many pixels, the fastest one first."""
     depth, outputs = channels
     yield SharedColumns(pixels, kernel_rows, depth, _columns_bytes(pixels, kernel_rows * depth))
+    if pixels == _FOUR:
+        return
     sums_bytes = _SUM_BYTES * _THREE * (outputs + outputs % 2)
     for parts in range(1, depth // _LEAST_AT_ONCE + 1):
         part = depth // parts
@@ -127,14 +138,12 @@ def _columns_bytes(pixels: int, elements: int) -> int:
 
 
 def tiles_of_block(output_width: int, kernel_rows: int, depth: int, *, most_bytes: int) -> int:
-    """Tiles of two pixels in a block, 3 or 2; 0 where there is not so much scratch, or where rows have no two tiles.
+    """Tiles of two pixels in a block, 4, 3 or 2; 0 where there is not so much scratch, or where rows have no two tiles.
 
     Arguments as in `shared_columns`; the last tile of an odd width is half outside.
     """
-    fitting = (
-        each for each in _sizes(-(-output_width // _TILE)) if tiles_bytes(each, kernel_rows, depth) <= most_bytes
-    )
-    return next(fitting, 0)
+    sizes = _sizes_up_to_four(-(-output_width // _TILE))
+    return next((each for each in sizes if tiles_bytes(each, kernel_rows, depth) <= most_bytes), 0)
 
 
 def tiles_bytes(tiles: int, kernel_rows: int, depth: int) -> int:
@@ -185,7 +194,10 @@ def _taken(window: Window, output_channels: int, most_bytes: int) -> int:
     depth = window.channels
     if shares_columns(window, depth):
         channels = (depth, output_channels)
-        way = shared_columns(window.output_width, window.kernel_rows, channels, most_bytes=most_bytes)
+        # Four pixels take more scratch: they are for what a plan has free.
+        way = shared_columns(
+            window.output_width, window.kernel_rows, channels, most_bytes=most_bytes, most_pixels=_THREE
+        )
         if way is not None:
             return way.scratch_bytes
     return _taken_apart(window, most_bytes)
@@ -234,6 +246,6 @@ def partitions(window: Window) -> Iterator[tuple[int, ...]]:
     for pixels in (_FOUR, *_sizes(width)) if width > 1 else ():
         yield block_sizes(width, pixels)
     if shares_columns(window, window.channels):
-        for tiles in _sizes(-(-width // _TILE)):
+        for tiles in _sizes_up_to_four(-(-width // _TILE)):
             *front, last = (_TILE * each for each in block_sizes(-(-width // _TILE), tiles))
             yield (*front, last - width % _TILE)

@@ -174,9 +174,9 @@ def _of_winograd(call: Call) -> Unpacked:
 
 
 def _quarters(words: NDArray[np.int32]) -> Numbers:
-    """Weights of pairs of channels, [2 * pairs, elements]: 0 and 2 of four in a word, 1 and 3 in the next."""
+    """Weights of pairs of channels, [2 * pairs, elements]: 0 and 2 of four in a word of each channel, then 1 and 3."""
     halves = _halves(words.reshape(len(words), -1, 2, 2))
-    return halves.transpose(0, 2, 1, 4, 3).reshape(2 * len(words), -1)
+    return halves.transpose(0, 3, 1, 4, 2).reshape(2 * len(words), -1)
 
 
 def _of_three_by_three(call: Call) -> Unpacked:

@@ -1,0 +1,48 @@
+"""How often a kernel reads its constants in a row step."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from kibi.ir import KernelCall
+from kibi.kernels.params import Params
+from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams, Conv2DColumnsParams, Conv2DWinogradParams
+from kibi.ops.windows.convolution_blocks import block_sizes
+
+_Count: TypeAlias = Callable[[Any], int]
+
+
+def times_read(call: KernelCall) -> int:
+    """Returns how often a kernel reads all its constants in a row step; at least 1.
+
+    Kernels that compute a row block by block read them for each block, or for as many blocks as are computed side by side.
+    """
+    return _COUNTS.get(type(call.params), _once)(call.params)
+
+
+def _once(params: object) -> int:
+    del params
+    return 1
+
+
+def _of_blocks(params: Conv2DBlocksParams) -> int:
+    return _groups(block_sizes(params.output_width, params.pixels), params.blocks)
+
+
+def _of_columns(params: Conv2DColumnsParams) -> int:
+    return len(block_sizes(params.output_width, params.pixels))
+
+
+def _of_winograd(params: Conv2DWinogradParams) -> int:
+    return len(block_sizes((params.output_width + 1) // 2, params.tiles))
+
+
+def _groups(sizes: Sequence[int], at_once: int) -> int:
+    """Groups of neighbouring blocks of one size, each of at most so many blocks."""
+    return sum(-(-len(list(group)) // at_once) for _, group in groupby(sizes))
+
+
+_COUNTS: Mapping[type[Params | None], _Count] = MappingProxyType(
+    {Conv2DBlocksParams: _of_blocks, Conv2DColumnsParams: _of_columns, Conv2DWinogradParams: _of_winograd}
+)
