@@ -11,6 +11,7 @@ static KIBI_NOINLINE KIBI_NAKED void compute(KIBI_IN_REGISTER kibi_depthwise_pix
 void kibi_depthwise_conv2d_s8_3x3_relu(int8_t *output, const int8_t *const *rows,
                                        const kibi_depthwise_conv2d_s8_3x3_params *params, void *scratch)
 {
+    const uint32_t rounding = (uint32_t)(2 * params->output_zero_point + 257) * 0x10001u;
     (void)scratch;
-    kibi_depthwise_row_3x3(output, rows, params, (uint32_t)(2 * params->output_zero_point + 257) * 0x10001u, compute);
+    kibi_depthwise_row_3x3(output, rows, params, KIBI_AT(int32_t, params, blocks), rounding, compute);
 }

@@ -183,10 +183,11 @@ static inline int may_go_by_blocks(const int8_t *output, const int8_t *const *ro
     return p->stride >= p->pad && last - p->stride < p->input_width && p->output_width > 1;
 }
 
-/* The row, by a function whose body is KIBI_DEPTHWISE_3X3: all pixels in one call where it can take them, else one after another. */
+/* The row, by a function whose body is KIBI_DEPTHWISE_3X3: all pixels in one call where it can take them, else one after another.
+ * Of the parameters, it reads all but the blocks. */
 static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *rows,
-                                          const kibi_depthwise_conv2d_s8_3x3_params *p, uint32_t rounding,
-                                          void (*compute)(kibi_depthwise_pixels *))
+                                          const kibi_depthwise_conv2d_s8_3x3_params *p, const int32_t *blocks,
+                                          uint32_t rounding, void (*compute)(kibi_depthwise_pixels *))
 {
     const int32_t count = p->channels % BLOCK;
     const int32_t reach = 2 * p->dilation;
@@ -205,7 +206,7 @@ static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *r
     at.last = by_blocks && last >= p->input_width ? RIGHT_IS_OUTSIDE : 0;
     at.back = (uint32_t)pixels * at.step - BLOCK;
     at.back_output = (uint32_t)pixels * at.channels - BLOCK;
-    at.blocks = KIBI_AT(int32_t, p, blocks);
+    at.blocks = blocks;
     at.left = (uint32_t)(-p->dilation * p->channels);
     do {
         const uint32_t outside = !by_blocks && column >= p->input_width ? RIGHT_IS_OUTSIDE : 0;
