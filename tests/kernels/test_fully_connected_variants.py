@@ -240,3 +240,27 @@ def test_instructions_for_each_product_stay_few(channels: int, tmp_path: Path) -
         counts.append(core.instructions)
     assert counts[0] == counts[1]
     assert counts[0] < 1.02 * 8 * depth + 1.52 * (channels - 8) * depth + 260
+
+
+def test_one_channel_of_any_depth_adds_up_every_product(tmp_path: Path) -> None:
+    """Sixteen products are added at once where both rows are aligned, else four."""
+    rng, core = np.random.default_rng(0), KernelOnCore("kibi_fully_connected_s8", ARMV7EM, tmp_path)
+    counts = list[int]()
+    for depth in (1, 2, 3, 4, 5, 12, 15, 16, 17, 19, 31, 32, 35, 36, 48, 512):
+        weights, row = (rng.integers(-128, 128, depth).astype(np.int8) for _ in range(2))
+        bias, shift = int(rng.integers(-999, 999)), -4 if depth < 100 else -12
+        total = np.array([bias + weights.astype(np.int64) @ row.astype(np.int64)])
+        expected = np.clip(requantize(total, 1 << 30, shift) + 3, -128, 127)
+        counts.clear()
+        for after in range(4):  # bytes that move the weights away from the end of memory; the row begins at a word
+            values = {
+                "filter": np.concatenate([weights, np.zeros(after, np.int8)]), "bias": np.array([bias], np.int32),
+                "multiplier": np.array([1 << 30], np.int32), "shift": np.array([shift], np.int8), "depth": depth, "piece": depth,
+                "pieces": 1, "vectors": 1, "vectors_per_row": 1, "output_channels": 1, "output_zero_point": 3,
+                "activation_min": -128, "activation_max": 127,
+            }  # fmt: skip
+            found = core.run(Case(values, [[0]], [row, np.zeros((1 - depth) % 4, np.int8)], 1, at_end=True))
+            assert np.frombuffer(found, np.int8).tolist() == expected.tolist(), (depth, after)
+            counts.append(core.instructions)
+    assert min(counts) < 1.76 * 512 + 120
+    assert max(counts) < 2.51 * 512 + 120

@@ -199,6 +199,14 @@ _PASSES = (
         ("tests/passes/test_append_in_place.py",),
     ),
     Mutation(
+        "passes.tables-forget-who-else-reads",
+        "passes/into_table.py",
+        "set(graph.readers(index)) <= nodes",
+        "graph.readers(index)",
+        "Operators go into a table though another one reads what is between them.",
+        ("tests/passes/test_into_table.py",),
+    ),
+    Mutation(
         "passes.outputs-are-dropped",
         "passes/unused.py",
         "if any(graph.readers(index) or not graph.is_inner(index) for index in node.outputs):",

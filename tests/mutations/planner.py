@@ -14,7 +14,7 @@ _LIFETIMES = (
     Mutation(
         "planner.joined-steps-are-longer-than-others",
         "planner/joined_steps.py",
-        "if found is None or found.pieces * _PIECE_INSTRUCTIONS + view.output.type.size_bytes > most:",
+        "if found.pieces * _PIECE_INSTRUCTIONS + moves > most:",
         "if found is None:",
         "A step that copies all rows takes longer than the plan's longest step did.",
         ("tests/planner/test_joined_steps.py",),

@@ -8,7 +8,9 @@ import pytest
 import kibi
 from kibi.dtypes import Array, DType
 from kibi.engines import HostEngine
+from kibi.engines.core import CoreEngine, core_library
 from kibi.errors import ModelError
+from kibi.frontends.text import parse_text
 from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.passes import simplify
@@ -107,6 +109,45 @@ def _refused(b: ModelBuilder, outputs: list[int]) -> str:
     with pytest.raises(ModelError) as caught:
         parse_tflite(b.finish(outputs), "wrong.tflite")
     return str(caught.value)
+
+
+_WEIGHTS = ", ".join(str(number * 37 % 255 - 127) for number in range(9 * 4 * 2 * 8))
+_WINDOW = f"""
+graph "window" from "text" (%0) -> (%4) {{
+  %0 "x": s8[1, 1, 2, 8] (scale 0.5, zero 3)
+  %1 "filter": s8[9, 4, 2, 8] (scale 0.0625, zero 0) = [{_WEIGHTS}]
+  %2 "past": s8[1, 4, 2, 8] (scale 0.5, zero 3) variable initial [{", ".join(["3"] * 64)}]
+  %3 "rows": s8[1, 4, 2, 8] (scale 0.5, zero 3) updates %2 = CONCATENATION #0 (input0 %2, input1 %0) {{axis 1, skip 1}}
+  %4 "y": s8[1, 1, 1, 9] (scale 16, zero 5) = CONV_2D #1 (input %3, filter %1)
+}}
+"""
+_PLAIN = f"""
+graph "plain" from "text" (%0) -> (%2) {{
+  %0 "rows": s8[1, 4, 2, 8] (scale 0.5, zero 3)
+  %1 "filter": s8[9, 4, 2, 8] (scale 0.0625, zero 0) = [{_WEIGHTS}]
+  %2 "y": s8[1, 1, 1, 9] (scale 16, zero 5) = CONV_2D #0 (input %0, filter %1)
+}}
+"""
+
+
+def test_convolution_over_all_rows_of_a_variable_reads_them_as_one_vector(tmp_path: Path) -> None:
+    """One pointer leads to all of them, in Python, in C and in a plan file; the bits are those of the rows one by one."""
+    streaming, plain = parse_text(_WINDOW), parse_text(_PLAIN)
+    assert [graph.views[-1].accesses[0].pointers for graph in (streaming, plain)] == [1, 4]
+    made = plan(streaming, target("cortex-m4"))
+    validate(streaming, made)
+    assert made.kernels[1] == "kibi_fully_connected_s8_blocks"
+    rows, inputs, wanted = np.full((1, 4, 2, 8), 3, np.int8), list[list[Array]](), list[list[Array]]()
+    for _ in range(6):
+        inputs.append([np.random.default_rng(len(inputs)).integers(-128, 128, (1, 1, 2, 8)).astype(np.int8)])
+        rows = np.concatenate([rows[:, 1:], inputs[-1][0]], axis=1)
+        wanted.append(Interpreter(plain, plan(plain, HOST)).run([rows]))
+    assert len({each[0].tobytes() for each in wanted}) == len(wanted)
+    file = kibi.compile_plan(streaming, made)
+    library = kibi.compile(streaming, plan(streaming, HOST), tmp_path)
+    opened = CoreEngine(file, library=core_library(file.kernels)), kibi.open_plan(file, engine="numpy")
+    for engine in (Interpreter(streaming, made), HostEngine(library), *opened):
+        _assert_same([engine.run(run) for run in inputs], wanted)
 
 
 def test_variable_that_nothing_assigns_is_refused() -> None:

@@ -118,3 +118,28 @@ def test_order_that_is_given_keeps_its_steps() -> None:
     graph, _ = _planned()
     runs = [Run(node, 0, view.steps) for node, view in enumerate(graph.views)]
     assert plan(graph, target("cortex-m4"), runs=runs).runs == tuple(runs)
+
+
+def _moving(core: str, channels: int) -> Plan:
+    """The plan of a network that moves 64 rows of a variable along, and adds as many products up in one step."""
+    weights, first = (", ".join(str(number % 7 - 3) for number in range(64 * channels)) for _ in range(2))
+    text = f"""
+graph "moving" from "text" (%0) -> (%5) {{
+  %0 "x": s8[1, 1, 1, {channels}] (scale 0.5, zero 0)
+  %1 "past": s8[1, 64, 1, {channels}] (scale 0.5, zero 0) variable initial [{first}]
+  %2 "filter": s8[1, {64 * channels}] (scale 0.0625, zero 0) = [{weights}]
+  %3 "next": s8[1, 64, 1, {channels}] (scale 0.5, zero 0) updates %1 = CONCATENATION #0 (input0 %1, input1 %0) {{axis 1, skip 1}}
+  %5 "y": s8[1, 1] (scale 16, zero 0) = FULLY_CONNECTED #1 (input %3, filter %2)
+}}
+""".replace("%5", "%4")
+    graph = parse_text(text, "moving")
+    made = plan(graph, target(core))
+    validate(graph, made)
+    return made
+
+
+def test_words_are_moved_in_one_step_where_the_core_copies_several_at_once() -> None:
+    """A sum of 1,024 products takes longer than to move 1,024 bytes word by word, but not byte by byte."""
+    assert _moving("cortex-m4", 16).joined == (0,)
+    assert _moving("cortex-m4", 15).joined == ()
+    assert _moving("cortex-m3", 16).joined == ()

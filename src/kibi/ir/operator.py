@@ -135,11 +135,13 @@ class JoinedSteps:
         call: the kernel's call.
         pieces: how many stretches of neighbouring bytes it copies.
         starts: the first row of each input that it reads; empty: all of them are read.
+        unit_bytes: each stretch begins in its tensor at a multiple of so many bytes, and has a multiple of so many.
     """
 
     call: KernelCall
     pieces: int
     starts: tuple[int, ...] = ()
+    unit_bytes: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from kibi.ir import Operator
 from kibi.ops.control.stream_input import StreamInput
 from kibi.ops.custom.custom_operator import CustomOperator, CustomOptions, check_custom
 from kibi.ops.custom.plugins import installed, load_plugin
+from kibi.ops.elementwise.lookup import Lookup
 
 _OPERATORS: dict[str, type[Operator]] = {}
 _CUSTOM: dict[str, CustomOperator] = {}
@@ -37,7 +38,8 @@ def operators() -> Mapping[str, type[Operator]]:
 
 def is_custom(operator: Operator) -> bool:
     """True if an operator is not Kibi's own, so that TensorFlow Lite Micro does not have it either."""
-    return operator.name not in _OPERATORS and not (operator.receives or operator.fetches or operator.waits)
+    is_made = operator.receives or operator.fetches or operator.waits or isinstance(operator, Lookup)
+    return operator.name not in _OPERATORS and not is_made
 
 
 def register_custom(
@@ -107,7 +109,7 @@ def custom_operators() -> Mapping[str, CustomOperator]:
 def operators_by_name() -> Mapping[str, type[Operator]]:
     """Returns every operator that a graph can have, by name: Kibi's own, those that passes and importers make, and custom ones."""
     custom = {each.operator.name: each.operator for each in custom_operators().values()}
-    return {**custom, StreamInput.name: StreamInput, **_OPERATORS}
+    return {**custom, StreamInput.name: StreamInput, Lookup.name: Lookup, **_OPERATORS}
 
 
 def _add(code: str, custom: CustomOperator) -> None:

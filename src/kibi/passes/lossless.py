@@ -13,6 +13,7 @@ from kibi.passes import (
     assign_in_place,
     identity,
     identity_quantize,
+    into_table,
     join_depthwise,
     moves_nothing,
     pad_into_window,
@@ -68,6 +69,11 @@ PASSES: tuple[Pass, ...] = (
         activation_into_producer.NAME,
         "RELU, RELU6 and other clamps become the activation of the operator before them.",
         activation_into_producer.fuse_activations,
+    ),
+    Pass(
+        into_table.NAME,
+        "Operators that compute one 8-bit element from one other, such as LOGISTIC and MUL, become a table.",
+        into_table.join_into_tables,
     ),
     Pass(
         pad_into_window.NAME,

@@ -65,6 +65,12 @@ def tables_of(view: NodeView) -> tuple[Table, ...]:
     return tuple(_with_constant(view, place, element) for element in np.unique(np.asarray(constants[place])))
 
 
+def table_of_two(view: NodeView, first: Table, second: Table) -> Table:
+    """Returns the results of an operator on two s8 inputs for the elements of `first` and `second`, entry by entry."""
+    row = _with_shapes(view, {}, len(first))
+    return np.asarray(row.op.reference(row)([[first], [second]])).reshape(-1).astype(np.int8)
+
+
 def _with_constant(view: NodeView, place: int, element: Array) -> Table:
     """Returns the table of an operator on two inputs, with the input at this place fixed to one element."""
     row = _with_shapes(view, {view.op.inputs[place]: 1}, len(IDENTITY))

@@ -15,6 +15,9 @@ from kibi.selection import LoweredGraph
 
 _PIECE_INSTRUCTIONS = 64
 """What a piece takes at most besides its bytes: that of the kernel, and that of the function that copies."""
+_WORD_BYTES = 4
+_SEVERAL_WORDS = "armv7em"
+"""The kernels that copy several words at once, in at most one instruction a word."""
 
 
 @dataclass(frozen=True)
@@ -160,14 +163,29 @@ def _may_be_joined(graph: LoweredGraph, node: int, plan: Plan, most: float) -> b
     """True if one step may make all rows of a node, in at most so many instructions."""
     view = graph.views[node]
     found = _joined(view)
-    if found is None or found.pieces * _PIECE_INSTRUCTIONS + view.output.type.size_bytes > most:
+    if found is None or not all(is_in_one_piece(tensor, plan) for tensor in (*view.row_tensors, view.output)):
         return False
-    if not all(is_in_one_piece(tensor, plan) for tensor in (*view.row_tensors, view.output)):
+    size = view.output.type.size_bytes
+    moves = size // _WORD_BYTES if _moves_words(graph, view, plan, found) else size
+    if found.pieces * _PIECE_INSTRUCTIONS + moves > most:
         return False
     distances = found.call.inplace_distance_bytes
     return all(
         keeps_distance(graph, plan, tensor, view.output, None if view.row_tensors.count(tensor) > 1 else distance)
         for tensor, distance in zip(view.row_tensors, distances, strict=True)
+    )
+
+
+def _moves_words(graph: LoweredGraph, view: NodeView, plan: Plan, found: JoinedSteps) -> bool:
+    """True if all that a step copies is in whole words, and the core's kernels copy several of them at once.
+
+    Each variable begins at a whole word. Nothing is known of what the caller owns.
+    """
+    tensors = (*view.row_tensors, view.output)
+    if found.unit_bytes % _WORD_BYTES or _SEVERAL_WORDS not in graph.target.kernel_sets:
+        return False
+    return all(
+        tensor.is_state or (tensor.is_planned and _only(plan, tensor).offset % _WORD_BYTES == 0) for tensor in tensors
     )
 
 

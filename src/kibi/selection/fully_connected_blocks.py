@@ -19,6 +19,10 @@ _KERNEL = "kibi_fully_connected_s8_blocks"
 
 _BLOCK = 8
 """Output channels whose sums are made at once."""
+_EIGHTS = "KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS"
+"""The part of the kernel that scales them in their registers."""
+_LEAST_SCALED = 24
+"""Output channels for which that part is worth its flash: it saves two instructions each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +111,13 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
         activation_min=given.activation_min,
         activation_max=given.activation_max,
     )
-    return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
+    return KernelCall(
+        _KERNEL,
+        params,
+        inplace_distance_bytes=call.inplace_distance_bytes,
+        features=frozenset({_EIGHTS} if channels >= _LEAST_SCALED else ()),
+        least_features=frozenset(),
+    )
 
 
 def _with_constants(given: Conv2DS8Params | FullyConnectedS8Params, read: _Layer) -> _Layer:

@@ -4,6 +4,11 @@
 
 #include "kibi_dsp.h"
 
+/* Blocks of eight channels are scaled in their registers; else all sums are scaled by one loop, which is shorter and slower. */
+#ifndef KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS
+#define KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS 1
+#endif
+
 /* Where the assembly reads the parameters. */
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, filter, 0);
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, scales, 4);
@@ -25,17 +30,42 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
     "sxtb16 r3, r2\n"                \
     "eor r2, r2, #0x007F007F\n"
 
-/* Two channels' words from r0. */
-#define TWO(first, second)                        \
-    "ldrd r12, lr, [r0], #8\n"                    \
-    "smlad " first ", r12, r3, " first "\n"       \
-    "smlad " second ", lr, r3, " second "\n"      \
-    "sxtb16 r12, r12\n"                           \
-    "sxtb16 lr, lr\n"                             \
-    "smlad " first ", r12, r2, " first "\n"       \
-    "smlad " second ", lr, r2, " second "\n"
+/* Macros of the assembler, because ISO C limits how long a text may be; the kernel's last lines forget them.
+ *
+ * Two channels' words from r0. */
+#define TWO                                  \
+    ".macro kibi_two first, second\n"        \
+    "ldrd r12, lr, [r0], #8\n"               \
+    "smlad \\first, r12, r3, \\first\n"      \
+    "smlad \\second, lr, r3, \\second\n"     \
+    "sxtb16 r12, r12\n"                      \
+    "sxtb16 lr, lr\n"                        \
+    "smlad \\first, r12, r2, \\first\n"      \
+    "smlad \\second, lr, r2, \\second\n"     \
+    ".endm\n"
 
-#define EIGHT PREPARE TWO("r4", "r5") TWO("r6", "r7") TWO("r8", "r9") TWO("r10", "r11")
+#define EIGHT PREPARE "kibi_two r4, r5\nkibi_two r6, r7\nkibi_two r8, r9\nkibi_two r10, r11\n"
+
+/* Two sums become outputs, as in the loop at 21: r1 the exponents, r2 and r12 the multipliers, r0 the rounding, lr output. */
+#define SCALE                                \
+    ".macro kibi_scale first, second\n"      \
+    "ldm r3, {r1, r2, r12}\n"                \
+    "asrs \\first, \\first, #7\n"            \
+    "asrs \\second, \\second, #7\n"          \
+    "smmulr \\first, \\first, r2\n"          \
+    "smmulr \\second, \\second, r12\n"       \
+    "add \\first, \\first, \\first, asr #31\n" \
+    "add \\second, \\second, \\second, asr #31\n" \
+    "asr \\first, \\first, r1\n"             \
+    "lsrs r1, r1, #8\n"                      \
+    "asr \\second, \\second, r1\n"           \
+    "qadd \\first, \\first, r0\n"            \
+    "qadd \\second, \\second, r0\n"          \
+    "ssat \\first, #8, \\first, asr #1\n"    \
+    "ssat \\second, #8, \\second, asr #1\n"  \
+    "strb \\first, [lr], #1\n"               \
+    "strb \\second, [lr], #1\n"              \
+    ".endm\n"
 
 /* Registers and stack:
  *   r0        the weights; before: output
@@ -60,7 +90,7 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
  *   sp + 84   bytes of its whole fours' weights
  *   sp + 88   elements after these
  *   sp + 92   params
- *   sp + 96   the next sum of the last channels
+ *   sp + 96   the next sum of the last channels; while eight are scaled: the weights
  *   sp + 100  r4 … r11, lr of the caller
  * Stack: 136 bytes. */
 KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
@@ -68,7 +98,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
     KIBI_IN_REGISTER const kibi_fully_connected_s8_blocks_params *params, KIBI_IN_REGISTER void *scratch)
 {
     __asm__ volatile(
-        ".syntax unified\n"
+        ".syntax unified\n" TWO SCALE
         "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
         "sub sp, sp, #100\n"
         "str r0, [sp, #52]\n"
@@ -138,8 +168,29 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "add r1, sp, #16\n"
         "cmp r3, #8\n"
         "blo 19f\n"
+#if KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS
+        "str r0, [sp, #96]\n"
+        "ldrd r3, lr, [sp, #48]\n"
+        "ldr r0, [sp, #60]\n"
+        "kibi_scale r4, r5\n"
+        "ldr r4, [sp, #56]\n"
+        "add r3, r3, r4\n"
+        "kibi_scale r6, r7\n"
+        "add r3, r3, r4\n"
+        "kibi_scale r8, r9\n"
+        "add r3, r3, r4\n"
+        "kibi_scale r10, r11\n"
+        "add r3, r3, r4\n"
+        "strd r3, lr, [sp, #48]\n"
+        "ldr r0, [sp, #96]\n"
+        "ldr r4, [sp, #76]\n"
+        "subs r4, r4, #8\n"
+        "bne 2b\n"
+        "b 23f\n"
+#else
         "stm r1, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
         "movs r2, #8\n"
+#endif
         "20:\n" /* r2 channels: sums from r1; to the right, rounded half away from zero, as kibi_requantize_s8 */
         "sub r10, r3, r2\n"
         "ldrd r3, lr, [sp, #48]\n"
@@ -173,6 +224,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "strd r3, lr, [sp, #48]\n"
         "movs r4, r10\n"
         "bne 2b\n"
+        "23:\n" /* all channels are stored */
         "ldr r2, [sp, #92]\n"
         "ldr r3, [r2, #36]\n" /* clamps */
         "cbz r3, 31f\n"
@@ -240,7 +292,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "mov r6, r3\n"
         "17:\n" /* the next four */
         "ldr r2, [r1], #4\n"
-        "18:\n" PREPARE TWO("r4", "r5") /* enter with elements in r2 */
+        "18:\n" PREPARE "kibi_two r4, r5\n" /* enter with elements in r2 */
         "cmp r0, r6\n"
         "bne 17b\n"
         "b 13b\n"
@@ -252,5 +304,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "cmp r2, r3, lsl #2\n"
         "blo 4b\n"
         "mov r2, r3\n"
-        "b 20b\n");
+        "b 20b\n"
+        ".purgem kibi_two\n"
+        ".purgem kibi_scale\n");
 }

@@ -1,4 +1,4 @@
-/* Copies of bytes that may overlap, Armv7E-M: four words at once where both sides are aligned, else a word at once. */
+/* Copies of bytes that may overlap, Armv7E-M: eight words at once where both sides are aligned, else a word at once. */
 #include "kibi_move_bytes.h"
 
 #include "kibi_dsp.h"
@@ -10,8 +10,8 @@
  *   r1       from
  *   r2       bytes left
  *   r3, r12  free; going down, r12 is what is returned
- *   sp + 0   r4 and r5 of the caller, while four words are copied at once
- * Stack: 8 bytes. */
+ *   sp + 0   r4 … r9 of the caller, while eight words are copied at once
+ * Stack: 24 bytes. */
 KIBI_NAKED uint8_t *kibi_move_bytes(KIBI_IN_REGISTER void *to, KIBI_IN_REGISTER const void *from,
                                     KIBI_IN_REGISTER int32_t count)
 {
@@ -25,13 +25,22 @@ KIBI_NAKED uint8_t *kibi_move_bytes(KIBI_IN_REGISTER void *to, KIBI_IN_REGISTER 
         "bne 2f\n"
         "subs r2, r2, #16\n"
         "blo 1f\n"
-        "push {r4, r5}\n"
-        "0:\n" /* four words */
-        "ldm r1!, {r3, r4, r5, r12}\n"
+        "push {r4, r5, r6, r7, r8, r9}\n"
+        "subs r2, r2, #16\n"
+        "blo 12f\n"
+        "0:\n" /* eight words */
+        "ldm r1!, {r3, r4, r5, r6, r7, r8, r9, r12}\n"
+        "stm r0!, {r3, r4, r5, r6, r7, r8, r9, r12}\n"
+        "subs r2, r2, #32\n"
+        "bhs 0b\n"
+        "12:\n"
+        "adds r2, r2, #16\n"
+        "bmi 13f\n"
+        "ldm r1!, {r3, r4, r5, r12}\n" /* the last four words */
         "stm r0!, {r3, r4, r5, r12}\n"
         "subs r2, r2, #16\n"
-        "bhs 0b\n"
-        "pop {r4, r5}\n"
+        "13:\n"
+        "pop {r4, r5, r6, r7, r8, r9}\n"
         "1:\n"
         "adds r2, r2, #16\n"
         "2:\n"

@@ -86,7 +86,7 @@ class ConcatLike(Operator):
         )
         distances = _distances_in_turns([RowAccess(rows=1, output_rows=1)] * len(sizes), sizes, repeats)
         call = KernelCall("kibi_concatenation_any", params, is_untyped=True, inplace_distance_bytes=distances)
-        return JoinedSteps(call, repeats * len(sizes))
+        return JoinedSteps(call, repeats * len(sizes), unit_bytes=gcd(*sizes))
 
     def _axis(self, view: NodeView) -> int:
         rank = len(view.output.type.shape)

@@ -1,6 +1,7 @@
 """CONCATENATION."""
 
 from dataclasses import dataclass, replace
+from math import gcd
 from typing import ClassVar
 
 from kibi.dtypes import DType
@@ -65,8 +66,10 @@ class Concatenation(ConcatLike):
         found = ConcatLike.joined_steps(self, view)
         if found is None or not self.skip:
             return found
-        is_alike = view["input0"].type.row_bytes == view.output.type.row_bytes
-        return replace(found, starts=(self.skip, *(0 for _ in view.row_tensors[1:]))) if is_alike else None
+        row_bytes = view.output.type.row_bytes
+        starts, unit_bytes = (self.skip, *(0 for _ in view.row_tensors[1:])), gcd(found.unit_bytes, row_bytes)
+        is_alike = view["input0"].type.row_bytes == row_bytes
+        return replace(found, starts=starts, unit_bytes=unit_bytes) if is_alike else None
 
 
 def _check_scale(source: TensorType, output: TensorType, name: str) -> None:

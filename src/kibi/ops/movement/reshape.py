@@ -61,7 +61,8 @@ class Reshape(Operator):
 
     def joined_steps(self, view: NodeView) -> JoinedSteps:
         """A copy of one piece."""
-        return JoinedSteps(_copy(view.output.type.dtype, 1, view.output.type.elements, 0), 1)
+        output = view.output.type
+        return JoinedSteps(_copy(output.dtype, 1, output.elements, 0), 1, unit_bytes=output.size_bytes)
 
 
 def _copy(dtype: DType, pieces: int, elements: int, distance: int) -> KernelCall:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array, DType
 from kibi.ir import JoinedSteps, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows, TensorType
-from kibi.kernels.params.movement import StridedCopyParams
+from kibi.kernels.params.movement import CopyBytesParams, StridedCopyParams
 from kibi.ops import checks
 
 _FEW_POINTERS = 16
@@ -99,6 +99,18 @@ class Walk:
         return _walk(RowAccess(rows=1, output_rows=1), source.elements, position, loops)
 
     @property
+    def is_one_run(self) -> bool:
+        """True if a step copies neighbouring elements that one pointer leads to."""
+        return self.access.count == 1 and self.loops == (Loop(1, 0, 0),)
+
+    def narrowed(self) -> "Walk":
+        """The same walk by pointers to the first element that is read, where that is all there is to say; else this one."""
+        if not self.is_one_run:
+            return self
+        elements = (self.first[1], self.first[1] + self.run) if self.run < self.part else None
+        return replace(self, access=replace(self.access, elements=elements), part=self.run, first=(0, 0))
+
+    @property
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Returns for each run in order its pointer and the element that it begins at."""
         pointers, elements = np.array([self.first[0]]), np.array([self.first[1]])
@@ -114,7 +126,7 @@ class StridedCopy(Operator):
     """One input, by the row; other inputs are constants that say what is selected."""
 
     inputs: ClassVar[tuple[str, ...]] = ("input",)
-    kernels: ClassVar[tuple[str, ...]] = ("kibi_strided_copy_any",)
+    kernels: ClassVar[tuple[str, ...]] = ("kibi_strided_copy_any", "kibi_copy_any")
 
     @abstractmethod
     def selection(self, view: NodeView) -> Selection:
@@ -155,16 +167,24 @@ class StridedCopy(Operator):
 
     def joined_steps(self, view: NodeView) -> JoinedSteps:
         """The same kernel, through the elements of the whole input."""
-        walk = Walk.through(view["input"].type, self.selection(view))
-        return JoinedSteps(_call(walk, view.output.type.dtype), prod(loop.size for loop in walk.loops))
+        source, dtype = view["input"].type, view.output.type.dtype
+        walk = Walk.through(source, self.selection(view))
+        row, within = divmod(walk.first[1], source.row_elements)
+        if walk.is_one_run and not within:
+            unit_bytes = gcd(walk.run, source.row_elements) * dtype.size_bytes
+            return JoinedSteps(_call(walk.narrowed(), dtype), 1, (row,), unit_bytes)
+        return JoinedSteps(_call(walk, dtype), prod(loop.size for loop in walk.loops))
 
     def _walk(self, view: NodeView) -> Walk:
-        return Walk.of(view["input"].type, view.output.type, self.selection(view))
+        return Walk.of(view["input"].type, view.output.type, self.selection(view)).narrowed()
 
 
 def _call(walk: Walk, dtype: DType) -> KernelCall:
     """The call of the kernel for a walk."""
     element_bytes = dtype.size_bytes
+    if walk.is_one_run and walk.part == walk.run:
+        copied = CopyBytesParams(pieces=1, bytes=walk.run * element_bytes)
+        return KernelCall("kibi_copy_any", copied, is_untyped=True, inplace_distance_bytes=(0,))
     loops = [(loop.size, loop.pointers, loop.elements * element_bytes) for loop in walk.loops]
     params = StridedCopyParams(
         bytes=walk.run * element_bytes,

@@ -88,9 +88,10 @@ class Conv2D(Operator):
         return self.window(view).steps
 
     def accesses(self, view: NodeView) -> tuple[RowAccess, ...]:
-        """A window of input rows; rows outside are the zero point, or, but of s8, null."""
+        """A window of input rows; rows outside are the zero point, or, but of s8, null. All rows of a variable are in one."""
         fill = view["input"].quantization.zero_point if view["input"].type.dtype is DType.S8 else None
-        return (self.window(view).access(fill),)
+        window = self.window(view)
+        return (replace(window.access(fill), is_joined=_is_one_piece(view, window)),)
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Sum of (input - zero point) * filter, plus bias, requantized and clamped; rule N27 of s16, N24 of floats."""
@@ -104,6 +105,8 @@ class Conv2D(Operator):
     def kernel_call(self, view: NodeView) -> KernelCall:
         """One kernel for all geometries; the scratch holds the windows under two pixels or three, where they are copied."""
         window, weights = self.window(view), _filter_by_rows(view, self.window(view))
+        if _is_one_piece(view, window):
+            window, weights = window.as_pixel(), weights.reshape(len(weights), 1, 1, -1)
         if is_float(view):
             return float_sums.convolution_call(view, window, weights.astype(np.float32), self.activation)
         if is_s16(view):
@@ -154,6 +157,16 @@ def check_integer_layer(view: NodeView, channels: int, axis: int, activation: Ac
     checks.symmetric_weights(view, "filter", channels, axis=axis)
     checks.bias(view, channels)
     check_scaling(view, activation)
+
+
+def _is_one_piece(view: NodeView, window: Window) -> bool:
+    """True if one step reads some rows of a variable as one vector: they are stored one after another, and it has no edges."""
+    source, kernel = view["input"], view["filter"]
+    if not source.is_state or source.type.dtype is not DType.S8 or kernel.type.shape[3] != window.channels:
+        return False
+    if kernel.codebook_in_use is not None or has_int4_filter(view):
+        return False
+    return window.kernel_rows > 1 and window.is_one_vector
 
 
 def _filter_by_rows(view: NodeView, window: Window) -> Array:

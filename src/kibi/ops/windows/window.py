@@ -1,6 +1,6 @@
 """Two-dimensional windows as seen by rows: convolutions and poolings share this geometry."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kibi.ir import ColumnReach, NodeView, OperatorError, RowAccess
 from kibi.ops.attributes import ExplicitPadding, Padding
@@ -86,6 +86,19 @@ class Window:
             self.pad_rows == self.pad_width == 0
             and (self.output_rows - 1) * self.stride_rows + self.kernel_rows <= self.input_rows
             and (self.output_width - 1) * self.stride_width + self.kernel_width <= self.input_width
+        )
+
+    @property
+    def is_one_vector(self) -> bool:
+        """True if there is one window, on neighbouring rows from end to end."""
+        is_whole = self.is_inside and self.left_out is None and self.dilation_rows == self.dilation_width == 1
+        return is_whole and self.steps == self.output_width == 1 and self.kernel_width == self.input_width
+
+    def as_pixel(self) -> "Window":
+        """The window that `is_one_vector` as one pixel, whose channels are all elements of its rows."""
+        channels = self.kernel_rows * self.kernel_width * self.channels
+        return replace(
+            self, input_rows=1, input_width=1, channels=channels, kernel_rows=1, kernel_width=1, is_swapped=False
         )
 
     def first_inside(self, x: int) -> int:
