@@ -308,6 +308,37 @@ void kibi_conv2d_s8_winograd(int8_t *output, const int8_t *const *rows, const ki
                              void *scratch);
 
 typedef struct {
+    /* [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in
+     * which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one */
+    const int32_t *filter;
+    const int32_t *channels;  /* as in kibi_conv2d_s8_blocks_params */
+    const int8_t *padding;    /* the input's zero point, once for each input channel */
+    int16_t input_width;
+    int16_t input_channels;   /* a multiple of 4 */
+    int16_t output_width;
+    int16_t output_channels;
+    int16_t output_zero_point;
+    int16_t activation_min;   /* -128 ... 127 */
+    int16_t activation_max;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;           /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;         /* across */
+    int16_t pad;              /* columns of padding before the first input column */
+    int16_t elements_at_once; /* elements of a window in a piece, a multiple of 4 */
+    int16_t pairs_at_once;    /* pairs of channels whose sums are kept */
+} kibi_conv2d_s8_pieces_params;
+
+/* CONV_2D with windows of any size, one output row at a time, in blocks of two channels and two pixels: the sums of some pairs of
+ * channels are kept while a piece of both windows after another is widened and multiplied.
+ * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
+ * read: a block's windows are read before its last pairs of channels are written, whose sums are kept together.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: aligned as words. 16 bytes for each pair of channels whose sums are kept, and 4 for each element of a piece. */
+void kibi_conv2d_s8_pieces(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_pieces_params *params,
+                           void *scratch);
+
+typedef struct {
     /* [pairs of channels][groups of four elements][2]: each word has four weights of a channel, the first, the
      * third, the second and the fourth in its bytes. Zeros fill up each run of a window to whole fours, and the
      * channel after an odd last one */

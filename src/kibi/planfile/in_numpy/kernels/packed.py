@@ -297,6 +297,7 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_int4": _of_int4,
     _INT4_BLOCKS: _of_blocks,
     "kibi_conv2d_s8_lanes": _of_lanes,
+    "kibi_conv2d_s8_pieces": _of_blocks,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
     "kibi_depthwise_conv2d_s8_3x3_relu": _of_three_by_three,
