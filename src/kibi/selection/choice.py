@@ -20,6 +20,7 @@ from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOC
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.selection.least_flash import choose_least_flash
+from kibi.selection.odd_channels import ODD_CHANNELS
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
 
@@ -35,6 +36,7 @@ VARIANTS: tuple[Variant, ...] = (
     DEPTHWISE_COLUMNS,
     *FULLY_CONNECTED_BLOCKS,
     *FULLY_CONNECTED_INT4_BLOCKS,
+    *ODD_CHANNELS,
     *ADD_LINEAR,
     *HOST_LANES,
     FULLY_CONNECTED_RICE,
