@@ -230,7 +230,8 @@ def _layer(**changes: int | np.ndarray) -> Values:
         ({"pad": 2}, "_columns"),  # the first window's middle is outside
         ({"output_width": 7}, "_columns"),  # the last one's is
         ({"kernel_rows": 1, "kernel_width": 9}, "_columns"),
-        ({"shift": np.array([-6] * 7 + [0], np.int8)}, ""),
+        ({"shift": np.array([-6] * 7 + [0], np.int8)}, "_3x3_relu_odd"),
+        ({"shift": np.array([-6] * 6 + [0] * 2, np.int8)}, ""),  # a quarter of the channels
         # Sums on both sides of a step; then a channel that is cut off for all inputs.
         ({"bias": np.full(8, (1 << 30) + (1 << 22), np.int32), "shift": np.full(8, -22, np.int8)}, ""),
         ({"bias": np.array([100] * 7 + [1 << 30], np.int32)}, "_3x3_relu"),

@@ -78,10 +78,18 @@ _SELECTION = (
     Mutation(
         "selection.proof-forgets-negative-sums",
         "selection/sums.py",
-        "is_small = (most < limit) & (least > -limit)",
-        "is_small = most < limit",
+        "(most < limit) & (least > -limit) & (sums.shift < 0)",
+        "(most < limit) & (sums.shift < 0)",
         "Layers whose sums may be too far below zero get a kernel that doubles them.",
         ("tests/kernels/test_conv2d_three_wide.py", "-k", "leave_their_range"),
+    ),
+    Mutation(
+        "selection.pieces-forget-what-was-written",
+        "selection/conv2d_pieces.py",
+        "end = last * outputs + written if written else first * outputs",
+        "end = first * outputs",
+        "Where parts of the channels read windows again, a layer in place overwrites elements that are still to be read.",
+        ("tests/kernels/test_conv2d_pieces.py", "-k", "overwritten"),
     ),
     Mutation(
         "selection.odd-channels-are-constants",

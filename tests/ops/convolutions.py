@@ -73,8 +73,15 @@ def _case(
     return Case(name, b.finish([output]), (data,))
 
 
-def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False) -> Case:
-    """A model with random weights, of int8 or int4, and inputs whose outputs spread over their range."""
+def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False, odd: tuple[int, ...] = ()) -> Case:
+    """A model with random weights, of int8 or int4, and inputs whose outputs spread over their range.
+
+    Args:
+        geometry: of the layer.
+        seed: of weights and inputs.
+        is_int4: true for weights of int4.
+        odd: channels whose sums are shifted to the left.
+    """
     rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
     filter_shape, axis = _filter_shape(g)
     weights = rng.integers(-127, 128, filter_shape).astype(np.int8)
@@ -84,13 +91,13 @@ def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False) -> 
     scales = [1 / 64] * g.outputs
     if is_int4:
         weights, scales = weights >> 4, [1 / 4] * g.outputs
+    for channel in odd:
+        scales[channel] *= 4096
     kernel = b.constant(weights, scales, [0] * g.outputs, axis=axis, is_int4=is_int4)
     spread = float(np.sqrt(weights.size / g.outputs)) * 5500 / 4096 / 60
-    bias_scale = scales[0] / 64
     output = b.tensor([1, *_output_size(g), g.outputs], DType.S8, spread, 3)
-    bias = b.constant(
-        rng.integers(-5000, 5000, g.outputs).astype(np.int32), [bias_scale] * g.outputs, [0] * g.outputs, axis=0
-    )
+    biases = rng.integers(-5000, 5000, g.outputs).astype(np.int32)
+    bias = b.constant(biases, [each / 64 for each in scales], [0] * g.outputs, axis=0)
     return _case(b, g, [source, kernel, bias], output, data)
 
 

@@ -83,7 +83,7 @@ def test_scratch_in_a_plan_is_that_of_its_kernels(glyphs: kibi.Graph, goal: Goal
 
 
 def test_scratch_of_balanced_kernels_is_a_small_part_of_what_the_arena_holds_in_any_case() -> None:
-    """Large windows get blocks that take a sixteenth of the arena; not where the input is elsewhere."""
+    """Large windows get blocks that take a sixteenth of the arena; pieces of 512 bytes where the input is elsewhere."""
     graph = graph_of(convolution(Geometry(48, 8, kernel=(4, 4), size=(32, 32))))
     assert graph.least_arena_bytes == 32 * 32 * 48
     kept = kibi.plan(graph, "cortex-m4")
@@ -92,7 +92,8 @@ def test_scratch_of_balanced_kernels_is_a_small_part_of_what_the_arena_holds_in_
     assert kept.kernels == ("kibi_conv2d_s8_blocks",)
     assert scratch is not None
     assert 2560 < scratch.size_bytes <= graph.least_arena_bytes // 16
-    assert elsewhere.kernels == ("kibi_conv2d_s8",)
+    assert elsewhere.kernels == ("kibi_conv2d_s8_pieces",)
+    assert elsewhere.arena_bytes <= 512
     assert validate(graph, kibi.Plan.from_json(kept.to_json())).plan == kept
     tight = kibi.plan(graph, "cortex-m4", ram=kept.arena_bytes - 1)
     assert tight.kernels == ("kibi_conv2d_s8",)
@@ -100,6 +101,8 @@ def test_scratch_of_balanced_kernels_is_a_small_part_of_what_the_arena_holds_in_
     assert validate(graph, kibi.Plan.from_json(tight.to_json())).plan == tight
     with pytest.raises(kibi.KibiError, match="the smallest that was found needs"):
         kibi.plan(graph, "cortex-m4", ram=graph.least_arena_bytes - 1)
+    nothing = kibi.plan(graph, "cortex-m4", input="external", output="external", ram=0)
+    assert (nothing.kernels, nothing.arena_bytes) == (("kibi_conv2d_s8",), 0)
 
 
 def test_kernels_that_are_named_run(glyphs: kibi.Graph) -> None:

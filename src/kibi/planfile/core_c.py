@@ -62,6 +62,16 @@ extern const kibi_checked_kernels kibi_core_checked_kernels; /* the same, with w
 #endif
 """
 )
+_POINTERS = code(
+    """\
+/* Other kernels call this one, or one with the same struct: its parameters have pointers. */
+#include "kibi.h"
+#undef KIBI_AT
+#undef KIBI_AT_IN_ASSEMBLY
+#define KIBI_AT(type, params, field) KIBI_AT_POINTER(type, params, field)
+#define KIBI_AT_IN_ASSEMBLY(pointer, params) ""
+"""
+)
 _ENUMS = {"MEMORY": Memory, "BYTES": Bytes, "KIND": Kind}
 
 
@@ -85,7 +95,7 @@ def core_texts(
     texts[FileName("kibi_plan_file.h")] = records_header()
     texts[FileName("kibi_package.h")] = package_header()
     texts[FileName("kibi_kernels.h")] = _TABLE_HEADER
-    called = kernels_called(names, target.kernel_sets)
+    called = _with_pointers(names, kernels_called(names, target.kernel_sets))
     texts[FileName("kibi_kernels.c")] = _table(names, without, called)
     texts[FileName("kibi_contracts.c")] = _contracts(names, without)
     for file, text in closure(frozenset(names) | _CHECKPOINTS, target.kernel_sets).items():
@@ -94,10 +104,16 @@ def core_texts(
         )
     for kernel in called:
         file_name = FileName(f"{kernel}.c", KERNELS)
-        texts[file_name] = texts[file_name].replaced(code("KIBI_AT("), code("KIBI_AT_POINTER("))
+        texts[file_name] = code("$pointers\n$text", pointers=_POINTERS, text=texts[file_name])
     if FileName("kibi_subgraph.h", KERNELS) not in texts:
         texts[FileName("kibi_subgraph.h", KERNELS)] = file_text(find("kibi_subgraph.h", target.kernel_sets))
     return texts
+
+
+def _with_pointers(names: Iterable[str], called: frozenset[str]) -> frozenset[str]:
+    """Returns the kernels whose structs have pointers: those that others call, and those of these names that share a struct."""
+    kinds = {PARAMS[each] for each in called}
+    return called | {each for each in names if PARAMS[each] in kinds}
 
 
 def _with_offsets(text: CCode, called: frozenset[str]) -> CCode:

@@ -10,6 +10,7 @@ from kibi.selection.add_linear import ADD_LINEAR
 from kibi.selection.conv2d_3x3x1 import CONV2D_3X3X1
 from kibi.selection.conv2d_blocks import CONV2D_BLOCKS, CONV2D_INT4_BLOCKS
 from kibi.selection.conv2d_columns import CONV2D_COLUMNS
+from kibi.selection.conv2d_pieces import CONV2D_PIECES
 from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
 from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
@@ -20,6 +21,7 @@ from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOC
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.selection.least_flash import choose_least_flash
+from kibi.selection.odd_channels import ODD_CHANNELS
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
 
@@ -28,6 +30,7 @@ VARIANTS: tuple[Variant, ...] = (
     CONV2D_WINOGRAD,
     CONV2D_COLUMNS,
     CONV2D_BLOCKS,
+    CONV2D_PIECES,
     CONV2D_INT4_BLOCKS,
     *CONV2D_S16_BLOCKS,
     *DEPTHWISE_3X3,
@@ -35,6 +38,7 @@ VARIANTS: tuple[Variant, ...] = (
     *DEPTHWISE_MULTIPLIED,
     *FULLY_CONNECTED_BLOCKS,
     *FULLY_CONNECTED_INT4_BLOCKS,
+    *ODD_CHANNELS,
     *ADD_LINEAR,
     *HOST_LANES,
     FULLY_CONNECTED_RICE,

@@ -26,7 +26,7 @@ _LEAST_SCALED = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Layer:
+class Vectors:
     """The layer that the kernel computes.
 
     Attributes:
@@ -46,14 +46,25 @@ class _Layer:
 
 def pack_fully_connected(call: KernelCall) -> KernelCall | None:
     """Packs a call of `kibi_fully_connected_s8`; returns None if sums or shifts are out of range."""
-    given = call.params_as(FullyConnectedS8Params)
-    weights = _wide(given.filter).reshape(given.output_channels, given.pieces, given.piece)
-    scaling = (_wide(given.bias), _wide(given.multiplier), _wide(given.shift))
-    return _packed(call, given, _Layer(weights, *scaling, given.vectors, given.vectors_per_row))
+    return _packed(call, call.params_as(FullyConnectedS8Params), vectors_of(call))
 
 
 def pack_convolution(call: KernelCall) -> KernelCall | None:
     """Packs a call of `kibi_conv2d_s8` with rows of one pixel and a window of neighbouring columns; returns None for others."""
+    read = vectors_of_window(call)
+    return None if read is None else _packed(call, call.params_as(Conv2DS8Params), read)
+
+
+def vectors_of(call: KernelCall) -> Vectors:
+    """Returns the layer of a call of `kibi_fully_connected_s8`."""
+    given = call.params_as(FullyConnectedS8Params)
+    weights = _wide(given.filter).reshape(given.output_channels, given.pieces, given.piece)
+    scaling = (_wide(given.bias), _wide(given.multiplier), _wide(given.shift))
+    return Vectors(weights, *scaling, given.vectors, given.vectors_per_row)
+
+
+def vectors_of_window(call: KernelCall) -> Vectors | None:
+    """Returns the layer of a call of `kibi_conv2d_s8` with rows of one pixel; None for others, or where columns are apart."""
     given = call.params_as(Conv2DS8Params)
     if given.output_width > 1 or given.groups > 1:
         return None
@@ -68,7 +79,7 @@ def pack_convolution(call: KernelCall) -> KernelCall | None:
     outside = weights[:, :, ~inside].sum(axis=(1, 2, 3)) * _wide(given.padding)[0]
     bias = wrap_s32(_wide(given.bias) + outside)
     pieces = weights[:, :, inside].reshape(*shape[:2], -1)
-    return _packed(call, given, _Layer(pieces, bias, _wide(given.multiplier), _wide(given.shift)))
+    return Vectors(pieces, bias, _wide(given.multiplier), _wide(given.shift))
 
 
 FULLY_CONNECTED_BLOCKS = (
@@ -82,7 +93,7 @@ def _wide(values: Array) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, read: _Layer) -> KernelCall | None:
+def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, read: Vectors) -> KernelCall | None:
     channels, pieces, piece = read.weights.shape
     read = _with_constants(given, read)
     layer = read if _is_bounded(read) else _simplified(read)
@@ -120,7 +131,7 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
     )
 
 
-def _with_constants(given: Conv2DS8Params | FullyConnectedS8Params, read: _Layer) -> _Layer:
+def _with_constants(given: Conv2DS8Params | FullyConnectedS8Params, read: Vectors) -> Vectors:
     """The layer that is read from a call, as `Channels.with_constants` says."""
     found = channels_of(given, read.weights.reshape(len(read.weights), -1), read.bias, limit=SUM_LIMIT)
     weights = found.weights.reshape(read.weights.shape)
@@ -133,7 +144,7 @@ def _with_constants(given: Conv2DS8Params | FullyConnectedS8Params, read: _Layer
     )
 
 
-def _is_bounded(layer: _Layer) -> bool:
+def _is_bounded(layer: Vectors) -> bool:
     """True if no inputs drive a sum out of its range."""
     weights = layer.weights.reshape(len(layer.weights), -1)
     ends = np.stack([-128 * weights, 127 * weights])
@@ -142,7 +153,7 @@ def _is_bounded(layer: _Layer) -> bool:
     return bool(least.min() > -SUM_LIMIT and most.max() < SUM_LIMIT)
 
 
-def _simplified(layer: _Layer) -> _Layer | None:
+def _simplified(layer: Vectors) -> Vectors | None:
     """The same with small sums for channels without weights; None where others are out of range."""
     weights = layer.weights.reshape(len(layer.weights), -1).astype(np.int8)
     scaling = (layer.bias.astype(np.int32), layer.multiplier.astype(np.int32), layer.shift.astype(np.int8))
@@ -168,7 +179,7 @@ def _filter(first: NDArray[np.int32], weights: NDArray[np.int32]) -> NDArray[np.
     return np.concatenate([block.T.reshape(-1) for block in blocks])
 
 
-def _scales(layer: _Layer) -> NDArray[np.int32]:
+def _scales(layer: Vectors) -> NDArray[np.int32]:
     """Returns `[words]`: for each two channels, both exponents in one word and the multipliers; only one pair if all are equal."""
     each = np.stack([layer.multiplier, ~layer.shift])
     if (each == each[:, :1]).all():

@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from kibi.selection.sums import Channels, SimpleSums, simple_sums
 
-_LEAST_MULTIPLIER = 1 << 30
+LEAST_MULTIPLIER = 1 << 30
+"""Of kernels that double multipliers."""
 
 
 def normalized_sums(channels: Channels) -> tuple[NDArray[np.int8], SimpleSums] | None:
@@ -19,7 +20,7 @@ def normalized_sums(channels: Channels) -> tuple[NDArray[np.int8], SimpleSums] |
         channels.multiplier,
         np.where(is_alive, channels.shift, -1).astype(np.int8),
     )
-    if sums is None or sums.multiplier.min() < _LEAST_MULTIPLIER:
+    if sums is None or sums.multiplier.min() < LEAST_MULTIPLIER:
         return None
     return alive, sums
 

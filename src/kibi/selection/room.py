@@ -58,7 +58,9 @@ def frugal_kernels(graph: LoweredGraph) -> tuple[str, ...]:
 
 
 def _is_frugal(graph: LoweredGraph, general: KernelCall, call: KernelCall) -> bool:
-    """True if a call takes no more scratch than where no arena is known of which it may take a part."""
+    """True if a call takes no more scratch than where no arena is known of which it may take a part, and none for speed alone."""
+    if not all(each.is_frugal for each in _variants(general, call)):
+        return False
     poor = candidates(replace(general, least_arena_bytes=0), graph.target, graph.goal)
     return any(each.kernel == call.kernel and each.scratch_bytes >= call.scratch_bytes for each in poor)
 

@@ -128,8 +128,28 @@ def simple_sums(
         shift: `[O]`, rule N4.
         limit: sums stay below it in magnitude.
     """
-    sums = SimpleSums(bias.astype(np.int32), multiplier.astype(np.int32), shift.astype(np.int8))
-    # A channel without weights has one sum, however large: a small one with the same scaled value replaces it.
+    sums = _simplified(weights, SimpleSums(bias.astype(np.int32), multiplier.astype(np.int32), shift.astype(np.int8)))
+    return sums if np.all(_are_simple(weights, sums, limit)) else None
+
+
+def odd_channels(channels: Channels, *, limit: int = _MOST_MAGNITUDE, least_multiplier: int = 0) -> NDArray[np.int64]:
+    """Returns the numbers of the channels for which there are no constants as `simple_sums` makes them.
+
+    Args:
+        channels: of a layer.
+        limit: sums stay below it in magnitude.
+        least_multiplier: of the kernel, unless a multiplier is 0: such a channel has one output.
+    """
+    given = SimpleSums(channels.bias.copy(), channels.multiplier.copy(), channels.shift.copy())
+    sums = _simplified(channels.weights, given)
+    are_even = _are_simple(channels.weights, sums, limit) & (sums.multiplier >= least_multiplier)
+    if least_multiplier:
+        are_even |= channels.multiplier == 0
+    return np.flatnonzero(~are_even)
+
+
+def _simplified(weights: NDArray[np.int8], sums: SimpleSums) -> SimpleSums:
+    """Returns the same, changed: a channel without weights has one sum; a small one with the same scaled value replaces it."""
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
         scaled = requantize(sums.bias[empty], sums.multiplier[empty], sums.shift[empty].astype(np.int32))
@@ -137,9 +157,14 @@ def simple_sums(
         empty, scaled = empty[is_small], scaled[is_small]
         sums.bias[empty] = 4 * np.clip(scaled, -512, 512)
         sums.multiplier[empty], sums.shift[empty] = _QUARTER, -1
+    return sums
+
+
+def _are_simple(weights: NDArray[np.int8], sums: SimpleSums, limit: int) -> NDArray[np.bool_]:
+    """For each channel, true if its sums stay below the limit in magnitude, and are shifted to the right."""
     least, most = Channels(weights, sums.bias, sums.multiplier, sums.shift).sums()
-    is_small = (most < limit) & (least > -limit)
-    return sums if np.all(is_small & (sums.shift < 0) & (sums.multiplier >= 0)) else None
+    found: NDArray[np.bool_] = (most < limit) & (least > -limit) & (sums.shift < 0) & (sums.multiplier >= 0)
+    return found
 
 
 _SHIFTS = (-17, -1)

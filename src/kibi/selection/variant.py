@@ -38,6 +38,8 @@ class Variant:
         gives_way_to: the kernel of a variant that fits every layer that this one fits and is nearly as fast. Balanced code has
             one of both: this one only where no layer needs the other. Empty: it never gives way.
         scratch_bytes: what it may take of scratch for a general call, where that has less; more where speed is the goal.
+        is_frugal: False if it takes scratch for speed that the general kernel does without: with a limit of RAM, that one runs the
+            layer where nothing else fits.
         on_request: True if it runs a layer only where a plan names it: neither rules nor tuning take it.
     """
 
@@ -48,4 +50,5 @@ class Variant:
     pack: Callable[[KernelCall], KernelCall | None]
     gives_way_to: str = ""
     scratch_bytes: Callable[[KernelCall, Goal], int] = _no_scratch
+    is_frugal: bool = True
     on_request: bool = False

@@ -17,6 +17,7 @@ from kibi.kernels.params import (
     fully_connected,
     movement,
     normalization,
+    odd_channels,
     pooling,
     recurrent,
     reductions,
@@ -29,7 +30,7 @@ from kibi.kernels.params.description import Field, FieldKind, Params, array, num
 
 _FAMILIES = (
     binary, control, convolution_lanes, conv2d, conv2d_packed, depthwise_conv2d, transpose_conv, detection,
-    fully_connected, movement, normalization, pooling, recurrent, reductions, resize, signal, unary,
+    fully_connected, movement, normalization, odd_channels, pooling, recurrent, reductions, resize, signal, unary,
 )  # fmt: skip
 PARAMS: Mapping[str, type[Params]] = MappingProxyType(
     {

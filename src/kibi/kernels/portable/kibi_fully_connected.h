@@ -344,4 +344,39 @@ void kibi_fully_connected_s8_rice_accumulate(int8_t *output, const int8_t *const
                                              const kibi_fully_connected_s8_rice_accumulate_params *params, void *scratch,
                                              int32_t step);
 
+typedef struct {
+    /* blocks of channels, with what their sums start from; the kernel's header describes a block */
+    const int32_t *filter;
+    /* for two channels: a word with ~shift of both in its two lowest bytes, each 0 ... 30, where shifts are to the
+     * right by at least 1; and both multipliers, 0 ... 2**31 - 1; then those of the next two channels, or the same
+     * three words are those of all */
+    const int32_t *scales;
+    /* bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them */
+    int32_t scale_step;
+    int32_t piece;                 /* neighbouring elements of an input vector */
+    int32_t pieces;                /* pieces of a vector */
+    int32_t vectors;               /* input vectors, and output vectors, of a step */
+    /* elements that follow one another in memory: more than piece only where pieces is 1 */
+    int32_t row_elements;
+    int32_t output_channels;
+    int32_t rounding;              /* twice the output's zero point, plus 1 */
+    /* 0: outputs are clamped to the range of int8 alone; 1: to activation_min ... activation_max */
+    int32_t clamps;
+    int32_t activation_min;
+    int32_t activation_max;
+    const int8_t *odd_filter;      /* [odd_count][pieces][piece] */
+    const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
+    /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *odd_bias;
+    const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
+    const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
+    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
+} kibi_fully_connected_s8_blocks_odd_params;
+
+/* What kibi_fully_connected_s8_blocks computes, of a layer some of whose channels its constants cannot describe: those are computed
+ * one by one before it writes to the row. Output and rows as of kibi_fully_connected_s8_blocks.
+ * scratch: aligned as words. odd_count * vectors bytes, rounded up to whole words; then that of kibi_fully_connected_s8_blocks. */
+void kibi_fully_connected_s8_blocks_odd(int8_t *output, const int8_t *const *rows,
+                                        const kibi_fully_connected_s8_blocks_odd_params *params, void *scratch);
+
 #endif

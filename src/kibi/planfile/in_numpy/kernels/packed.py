@@ -1,6 +1,7 @@
 """Layers of s8 whose constants are packed for certain processors: they are unpacked once, and computed as all others are."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +130,7 @@ def _of_blocks(call: Call) -> Unpacked:
 def _of_columns(call: Call) -> Unpacked:
     """Passes over rows and input channels, each with some weights of all pairs of channels.
 
-    In the first pass, a pair's sums start from the two numbers before its weights. In the last pass, its multipliers come after these.
+    In the first pass, a pair's sums start from the two numbers before its weights. Its multipliers come after the last weights.
     """
     p = call.numbers
     pairs, passes = (
@@ -276,6 +277,19 @@ def _of_four(weights: Numbers, blocks: NDArray[np.int32], channels: int) -> Unpa
     return each[..., None], Scaling(*(part.reshape(-1)[picked] for part in parts))
 
 
+def _of_odd(call: Call, fast: Callable[[Call], Unpacked]) -> Unpacked:
+    """What a fast kernel computes, with other weights and scaling for some channels."""
+    weights, scaling = fast(call)
+    count = call.numbers.odd_count
+    numbers, *others = (call.array(f"odd_{name}", count) for name in ("numbers", "bias", "multiplier", "shift"))
+    unpacked = weights.astype(np.int64)
+    shape = unpacked.shape[1:]
+    unpacked[numbers] = call.array("odd_filter", count * int(np.prod(shape))).reshape(count, *shape)
+    bias, multiplier, shift = (np.array(each, np.int64) for each in (scaling.bias, scaling.multiplier, scaling.shift))
+    bias[numbers], multiplier[numbers], shift[numbers] = others
+    return unpacked, Scaling(bias, multiplier, shift)
+
+
 def _of_codebook(call: Call) -> Unpacked:
     """Indices into tables."""
     p = call.numbers
@@ -357,7 +371,7 @@ def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
     return weights.astype(np.int64).reshape(shape), constants.astype(np.int64)
 
 
-_CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
+_CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_3x3x1": _of_single,
     "kibi_conv2d_s8_blocks": _of_blocks,
     "kibi_conv2d_s8_codebook": _of_codebook,
@@ -365,6 +379,7 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_int4": _of_int4,
     _INT4_BLOCKS: _of_blocks,
     "kibi_conv2d_s8_lanes": _of_lanes,
+    "kibi_conv2d_s8_pieces": _of_blocks,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
     "kibi_depthwise_conv2d_s8_3x3_multiplied": _of_three_by_three_multiplied,
@@ -374,13 +389,20 @@ _CONVOLUTIONS: Mapping[str, Callable[[Call], Unpacked]] = {
     "kibi_depthwise_conv2d_s8_lanes": _of_depthwise_lanes,
     "kibi_depthwise_conv2d_s8_multiplied": _of_multiplied,
 }
-_VECTORS: Mapping[str, Callable[[Call], Unpacked]] = {
+_VECTORS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
     "kibi_fully_connected_s8_codebook": _of_codebook,
     "kibi_fully_connected_s8_int4": _of_int4,
     "kibi_fully_connected_s8_int4_blocks": _of_int4_fours,
     "kibi_fully_connected_s8_rice": _of_rice,
 }
+_WITH_ODD = (
+    "kibi_conv2d_s8_3x3x1", "kibi_conv2d_s8_blocks", "kibi_conv2d_s8_columns", "kibi_conv2d_s8_pieces",
+    "kibi_conv2d_s8_winograd", "kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8_3x3_relu",
+    "kibi_depthwise_conv2d_s8_columns",
+)  # fmt: skip
+_CONVOLUTIONS |= {f"{each}_odd": partial(_of_odd, fast=_CONVOLUTIONS[each]) for each in _WITH_ODD}
+_VECTORS |= {"kibi_fully_connected_s8_blocks_odd": partial(_of_odd, fast=_of_vector_blocks)}
 
 
 @kernel(*_CONVOLUTIONS)

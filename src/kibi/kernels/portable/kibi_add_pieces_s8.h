@@ -1,0 +1,20 @@
+/* Sums of two channels of two pixels over a piece of their windows, for many pairs of channels. */
+#ifndef KIBI_ADD_PIECES_S8_H
+#define KIBI_ADD_PIECES_S8_H
+
+#include "kibi.h"
+
+/* A piece of both windows, and the channels; the kernel in assembly knows where each field is. */
+typedef struct {
+    int32_t *sums;              /* [pairs of channels][2 pixels][2 channels] */
+    const int32_t *sums_end;    /* after at least one pair */
+    const int16_t *windows;     /* [groups of four elements], as kibi_widen2_s8 writes them */
+    const int16_t *windows_end; /* after at least one group */
+    const int32_t *filter;      /* [groups][2] words of four weights in packed pairs, for the first pair of channels */
+    int32_t skip;               /* bytes from the end of a pair's weights to those of the next pair */
+} kibi_add_pieces;
+
+/* Adds to each sum 256 times the products of the piece, and 127 times the second weights. */
+void kibi_add_pieces_s8(const kibi_add_pieces *task);
+
+#endif
