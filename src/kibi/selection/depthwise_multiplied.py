@@ -20,15 +20,15 @@ from kibi.selection.depthwise_blocks import BLOCK
 from kibi.selection.sums import MOST_SIZE
 from kibi.selection.variant import Goal, Variant
 
-_MADE_BYTES = 256
-"""Of scratch, about: outputs of neighbouring pixels that are computed at once."""
+_MADE_BYTES, _MOST_BYTES = 64, 256
+"""Of scratch, about, for outputs of neighbouring pixels that are computed at once; and for speed."""
 
 
 def pack(call: KernelCall) -> KernelCall | None:
     """Packs a call of `kibi_conv2d_s8` with as many groups as input channels; None for others, and for fewer than four channels."""
     layer = call.params_as(Conv2DS8Params)
-    pixels = _pixels(layer)
-    if not 0 < pixels * layer.input_channels <= call.scratch_bytes:
+    pixels = _pixels(layer, call.scratch_bytes)
+    if not pixels:
         return None
     passes = _passes(layer)
     params = DepthwiseMultipliedParams(
@@ -70,8 +70,8 @@ def _packed(
 ) -> KernelCall | None:
     """Packs each pass for a kernel for multiplier 1; None if one of them does not fit it, or `pack` refuses the call."""
     layer = call.params_as(Conv2DS8Params)
-    pixels = _pixels(layer)
-    if not 0 < pixels * layer.input_channels <= call.scratch_bytes:
+    pixels = _pixels(layer, call.scratch_bytes)
+    if not pixels:
         return None
     blocks = []
     for each in _passes(layer):
@@ -91,11 +91,15 @@ def _packed(
     return KernelCall(kernel, params, scratch_bytes, inplace_distance_bytes=(_distance(call, pixels),))
 
 
-def _pixels(layer: Conv2DS8Params) -> int:
-    """The pixels that are computed at once; 0 for layers that the kernels cannot compute."""
-    channels = layer.input_channels
-    is_multiplied = layer.groups == channels and layer.output_channels > channels >= BLOCK
-    return min(layer.output_width, max(1, _MADE_BYTES // channels)) if is_multiplied else 0
+def _is_multiplied(layer: Conv2DS8Params) -> bool:
+    """True for layers that the kernels can compute."""
+    return layer.groups == layer.input_channels and layer.output_channels > layer.input_channels >= BLOCK
+
+
+def _pixels(layer: Conv2DS8Params, most_bytes: int) -> int:
+    """The pixels that are computed at once, in so many bytes of scratch; 0 for too few bytes, and for other layers."""
+    bounded = min(most_bytes, max(_MOST_BYTES, layer.input_channels))
+    return min(layer.output_width, bounded // layer.input_channels) if _is_multiplied(layer) else 0
 
 
 def _passes(layer: Conv2DS8Params) -> list[DepthwiseS8Params]:
@@ -128,10 +132,10 @@ def _distance(call: KernelCall, pixels: int) -> int:
 
 
 def _scratch(call: KernelCall, goal: Goal) -> int:
-    """The bytes of scratch for the outputs of neighbouring pixels."""
-    del goal
+    """The bytes of scratch for the outputs of neighbouring pixels; more for speed."""
     layer = call.params_as(Conv2DS8Params)
-    return _pixels(layer) * layer.input_channels
+    most_bytes = max(_MOST_BYTES if goal is Goal.SPEED else _MADE_BYTES, layer.input_channels)
+    return _pixels(layer, most_bytes) * layer.input_channels
 
 
 DEPTHWISE_MULTIPLIED = (

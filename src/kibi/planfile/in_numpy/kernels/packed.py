@@ -130,7 +130,7 @@ def _of_blocks(call: Call) -> Unpacked:
 def _of_columns(call: Call) -> Unpacked:
     """Passes over rows and input channels, each with some weights of all pairs of channels.
 
-    In the first pass, a pair's sums start from the two numbers before its weights. Its multipliers come after the last weights.
+    In the first pass, a pair starts from the two numbers before its weights. In the last pass, its multipliers come after these.
     """
     p = call.numbers
     pairs, passes = (
