@@ -183,8 +183,7 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
             channels_at_once)))))
         require: 2 <= output_width
-        require: pixels <= 4
-        require: (pixels - 3) * (kernel_rows * input_channels - rows_at_once * channels_at_once) <= 0
+        require: pixels <= 4 - min(1, kernel_rows * input_channels - rows_at_once * channels_at_once)
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad < 2**20
         require: output_width < 2**20
