@@ -249,7 +249,7 @@ _PORTABLE = (
     ),
     Mutation(
         "kernels.lstm-shares-its-biases",
-        "kernels/templates/products.c",
+        "kernels/templates/lstm.c",
         "const int32_t place = gate * p->units + unit;",
         "const int32_t place = gate + unit;",
         "Gates take one another's biases.",

@@ -40,34 +40,7 @@ static KIBI_INLINE void compute(float *output, const params_type *p, int32_t pix
 /* The same of any number of pixels up to KIBI_MOST_PIXELS. */
 static void compute_columns(float *output, const params_type *p, int32_t pixels, const float *x, int32_t row, int32_t channel)
 {
-    switch (pixels) {
-#if KIBI_MOST_PIXELS > 5
-    case 6:
-        compute(output, p, 6, x, row, channel);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 4
-    case 5:
-        compute(output, p, 5, x, row, channel);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 2
-    case 4:
-        compute(output, p, 4, x, row, channel);
-        break;
-    case 3:
-        compute(output, p, 3, x, row, channel);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 1
-    case 2:
-        compute(output, p, 2, x, row, channel);
-        break;
-#endif
-    default:
-        compute(output, p, 1, x, row, channel);
-        break;
-    }
+    KIBI_WITH_PIXELS(pixels, compute, output, p, x, row, channel);
 }
 
 void kibi_depthwise_conv2d_f32_lanes(float *output, const float *const *rows,

@@ -98,34 +98,7 @@ static KIBI_INLINE void compute(int8_t *output, const params_type *p, int32_t pi
 static void compute_columns(int8_t *output, const params_type *p, int32_t pixels, const piece *part, const uint8_t *x,
                             int32_t channel, int32_t count)
 {
-    switch (pixels) {
-#if KIBI_MOST_PIXELS > 5
-    case 6:
-        compute(output, p, 6, part, x, channel, count);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 4
-    case 5:
-        compute(output, p, 5, part, x, channel, count);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 2
-    case 4:
-        compute(output, p, 4, part, x, channel, count);
-        break;
-    case 3:
-        compute(output, p, 3, part, x, channel, count);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 1
-    case 2:
-        compute(output, p, 2, part, x, channel, count);
-        break;
-#endif
-    default:
-        compute(output, p, 1, part, x, channel, count);
-        break;
-    }
+    KIBI_WITH_PIXELS(pixels, compute, output, p, part, x, channel, count);
 }
 
 /* Computes all channels of a piece for that many pixels. */

@@ -121,7 +121,7 @@ KIBI_EXTERN uint32_t kibi_ticks(void);
 #define KIBI_NOINLINE
 #endif
 
-/* In front of the innermost loops: worth unrolling once even where code is optimized for size. */
+/* Before the innermost loops: worth unrolling once even where code is optimized for size. */
 #if defined(__GNUC__)
 #define KIBI_UNROLL_TWICE _Pragma("GCC unroll 2")
 #else
