@@ -7,7 +7,6 @@
 #define KIBI_FOURS_PARAMS kibi_depthwise_conv2d_s16_params
 #define KIBI_FOURS_ELEMENT int16_t
 #define KIBI_FOURS_WEIGHT int8_t
-#define KIBI_FOURS_PART int32_t
 #define KIBI_FOURS_SUM int64_t
 #include "kibi_depthwise_conv2d_fours.h"
 
@@ -66,7 +65,7 @@ enum { MOST_TAPS = 511 }; /* the sum of so many products of 23 bits fits 32 bits
     "ldr r8, [r1, #32]\n"                                       \
     "b 3b\n"
 
-static KIBI_NOINLINE KIBI_NAKED void kibi_add_taps(KIBI_IN_REGISTER int32_t sums[KIBI_FOURS],
+static KIBI_NOINLINE KIBI_NAKED void add_taps(KIBI_IN_REGISTER int32_t sums[KIBI_FOURS],
                                                    KIBI_IN_REGISTER const kibi_fours_taps *of)
 {
     __asm__ volatile(ADD_TAPS("ldr r8, [r12]\n"
@@ -77,7 +76,7 @@ static KIBI_NOINLINE KIBI_NAKED void kibi_add_taps(KIBI_IN_REGISTER int32_t sums
                               "smlatt r7, r9, r11, r7\n"));
 }
 
-static KIBI_NOINLINE KIBI_NAKED void kibi_add_taps_of_one(KIBI_IN_REGISTER int32_t sums[KIBI_FOURS],
+static KIBI_NOINLINE KIBI_NAKED void add_taps_of_one(KIBI_IN_REGISTER int32_t sums[KIBI_FOURS],
                                                           KIBI_IN_REGISTER const kibi_fours_taps *of)
 {
     __asm__ volatile(ADD_TAPS("ldrh r8, [r12]\n",
@@ -96,6 +95,31 @@ static inline int16_t kibi_output_of(int64_t sum, int32_t o, const kibi_depthwis
 {
     return kibi_requantize_s16(KIBI_AT(int64_t, p, bias)[o] + sum, KIBI_AT(int32_t, p, multiplier)[o], KIBI_AT(int8_t, p, shift)[o],
                                p->is_wide, 0, p->activation_min, p->activation_max);
+}
+
+static inline int32_t kibi_kind_of_outputs(const kibi_depthwise_conv2d_s16_params *p)
+{
+    (void)p;
+    return 0;
+}
+
+static inline void kibi_compute_fours(int16_t *output, kibi_fours_taps *of, int32_t o, int32_t count,
+                                      const kibi_depthwise_conv2d_s16_params *p)
+{
+    const int32_t step = p->depth_multiplier == 1 ? KIBI_FOURS * (int32_t)sizeof(*output) : 0;
+    for (int32_t k = 0; k < count; k += KIBI_FOURS) {
+        int32_t sums[KIBI_FOURS];
+        if (step != 0) {
+            add_taps(sums, of);
+        } else {
+            add_taps_of_one(sums, of);
+        }
+        for (int32_t i = 0; i < KIBI_FOURS; ++i) {
+            output[k + i] = kibi_output_of(sums[i], o + k + i, p);
+        }
+        of->weights += KIBI_FOURS;
+        of->place_bytes += step;
+    }
 }
 
 void kibi_depthwise_conv2d_s16(int16_t *output, const int16_t *const *rows,
