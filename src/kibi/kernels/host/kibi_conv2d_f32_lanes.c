@@ -51,9 +51,9 @@ static KIBI_INLINE void kibi_compute_blocks(float *output, const kibi_conv2d_f32
         }
     }
     KIBI_UNROLL
-    for (int32_t i = 0; i < pixels * blocks; ++i) {
-        const int32_t first = channel + i % blocks * KIBI_BLOCK;
-        kibi_finish_floats(output + i / blocks * p->output_channels + first, total + i * KIBI_FLOAT_VECTORS,
+    for (int32_t block = 0; block < blocks; ++block) {
+        const int32_t first = channel + block * KIBI_BLOCK;
+        kibi_finish_floats(output + first, p->output_channels, total + block * KIBI_FLOAT_VECTORS, vectors, pixels,
                            KIBI_AT(float, p, bias) + first, p->activation_min, p->activation_max, p->output_channels - first);
     }
 }

@@ -66,7 +66,7 @@ static inline void kibi_convolve_row(KIBI_ROW_ELEMENT *output, const KIBI_ROW_EL
     const int32_t run = (is_whole ? p->kernel_width : 1) * depth;
     const kibi_window_geometry g = {columns * depth, p->dilation * depth, p->stride * depth, is_whole ? 1 : p->kernel_width,
                                     (run + KIBI_ROW_STEP - 1) / KIBI_ROW_STEP};
-    KIBI_ROW_COPY copy[KIBI_ROW_ROOM + KIBI_ROW_STEP - 1];
+    KIBI_AT_LINE KIBI_ROW_COPY copy[KIBI_ROW_ROOM + KIBI_ROW_STEP - 1];
     KIBI_ASSERT(room > 0);
     /* What the last step reads after the last element is multiplied by 0. */
     memset(copy + p->kernel_rows * g.row, 0, (KIBI_ROW_STEP - 1) * sizeof *copy);

@@ -139,7 +139,7 @@ void kibi_depthwise_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows,
     const int32_t fitting = is_whole ? (BYTES / (p->channels * fours * KIBI_QUAD) - span) / p->stride + 1 : 1;
     const int32_t most = fitting < p->output_width ? fitting : p->output_width;
     const int32_t has_lanes = p->stride == 1 && KIBI_BLOCK % p->channels == 0;
-    uint8_t copy[BYTES + KIBI_BLOCK * KIBI_QUAD];
+    KIBI_AT_LINE uint8_t copy[BYTES + KIBI_BLOCK * KIBI_QUAD];
     (void)scratch;
     KIBI_ASSERT(at_once > 0);
     for (int32_t x = 0; x < p->output_width; x += most) {
