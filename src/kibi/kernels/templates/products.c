@@ -202,6 +202,12 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
  *  STATE s8_s16: int16_t
  *  NEWEST s8: p->state_zero_point + kibi_clamp(scaled, -128, 127)
  *  NEWEST s8_s16: kibi_clamp(scaled, -32768, 32767)
+ *  UNITS s8: kibi_svdf_units_s8
+ *  UNITS s8_s16: kibi_svdf_units_s16
+ *  ZERO s8: p->state_zero_point
+ *  ZERO s8_s16: 0
+ *  HAS_WORDS s8: p->memory % 4 == 0 && p->memory >= 8
+ *  HAS_WORDS s8_s16: p->memory % 2 == 0 && p->memory >= 4
  *  WEIGHTED s8: kibi_remember_s8(sum, state, w, p->memory, p->state_zero_point, (int8_t)newest)
  *  WEIGHTED s8_s16: kibi_remember_s16(sum, state, w, p->memory, newest)
  *  SVDF with a memory of int8 or of int16. Source of the rule: TFLM, micro/kernels/svdf_common.cc. */
@@ -209,6 +215,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 #include "kibi_dot_4x1_s8.h"
 #include "kibi_requantize.h"
 #include "kibi_svdf_memory.h"
+#include "kibi_svdf_units.h"
 
 enum { BLOCK = 4 }; /* filters whose results are computed together */
 
@@ -235,6 +242,35 @@ static void next_features(features *f, const int8_t *x, const PARAMS *p)
     }
 }
 
+/* True if all units of a vector were computed, by fours: those of one filter each, with a memory of whole words. */
+static int by_fours(int8_t *output, const int8_t *x, STATE *state, const PARAMS *p)
+{
+    const int32_t *const bias = KIBI_AT(int32_t, p, feature_bias);
+    int32_t results[BLOCK];
+    kibi_svdf_units task;
+    if (p->filters_per_unit != 1 || p->units % BLOCK != 0 || !(HAS_WORDS)) {
+        return 0;
+    }
+    task.feature_multiplier = (int32_t)((uint32_t)p->feature_multiplier << 1);
+    task.feature_shift = ~p->feature_shift;
+    task.bias = KIBI_AT(int32_t, p, bias);
+    task.state = state;
+    task.weights = KIBI_AT(STATE, p, weights_time);
+    task.memory = p->memory;
+    task.output_multiplier = (int32_t)((uint32_t)p->output_multiplier << 1);
+    task.output_shift = ~p->output_shift;
+    task.output_zero_point = p->output_zero_point;
+    task.output = output;
+    task.results_end = results + BLOCK;
+    task.state_zero_point = ZERO;
+    for (int32_t filter = 0; filter < p->units; filter += BLOCK) {
+        kibi_dot_4x1_s8(results, bias + filter, KIBI_AT(int8_t, p, weights_feature) + filter * p->depth, p->depth, x, p->depth);
+        task.results = results;
+        UNITS(&task);
+    }
+    return 1;
+}
+
 void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, void *scratch, void *const *states)
 {
     const PARAMS *const p = params;
@@ -242,6 +278,11 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
     (void)scratch;
     for (int32_t batch = 0; batch < p->batches; ++batch) {
         const int8_t *const x = rows[0] + batch * p->depth;
+        if (by_fours(output, x, state, p) != 0) {
+            output += p->units;
+            state += p->units * p->memory;
+            continue;
+        }
         const STATE *w = KIBI_AT(STATE, p, weights_time);
         features f = {0, 0, {0}};
         int32_t filter = 0;
