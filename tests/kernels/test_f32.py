@@ -90,12 +90,24 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels)
         assert not wrong
 
 
-def test_multiplications_take_few_instructions() -> None:
+@pytest.mark.parametrize(
+    ("geometry", "most"),
+    [
+        (Geometry(64, 16, kernel=(1, 1), size=(2, 12)), 1.8),
+        (Geometry(3, 8, size=(5, 24)), 3.0),
+        (Geometry(1, 8, size=(5, 24)), 5.4),
+        (Geometry(16, 16, groups=0, size=(5, 24)), 4.5),
+    ],
+    ids=["pointwise", "three channels", "one channel", "depthwise"],
+)
+def test_multiplications_take_few_instructions(geometry: Geometry, most: float) -> None:
     """For each multiply-accumulate, everything counted."""
-    graph = graph_of(convolution_f32(Geometry(64, 16, kernel=(1, 1), size=(2, 12))))
+    graph = graph_of(convolution_f32(geometry, 0, "RELU"))
     kernels, view, call = linked(WIDE_KERNELS, "cortex-m4", "zig", "s"), graph.views[0], graph.calls[0]
     bench = Bench(kernels, np.random.default_rng(0))
-    row = bench.place("input", np.ones(12 * 64, np.float32))
-    output = bench.place("output", np.zeros(12 * 16, np.float32), writable=True)
-    taken = bench.call(call.kernel, output, bench.rows([row]), bench.params(call), 0)
-    assert taken < 2.2 * view.op.macs(view) / view.steps
+    source = view.row_tensors[0].type
+    row = bench.place("input", np.ones(source.row_elements, np.float32))
+    output = bench.place("output", np.zeros(view.output.type.row_elements, np.float32), writable=True)
+    rows = bench.rows([row] * geometry.kernel[0])
+    taken = bench.call(call.kernel, output, rows, bench.params(call), 0)
+    assert taken < most * view.op.macs(view) / view.steps

@@ -234,9 +234,9 @@ _PORTABLE = (
     Mutation(
         "kernels.f32-blocks-compute-channels-beyond-the-last",
         "kernels/armv7em/kibi_conv2d_f32.c",
-        "const int32_t first = o < end - block ? o : end - block;",
-        "const int32_t first = o;",
-        "A block at the end has channels that are none.",
+        "channels_of(output, task, filter, p->output_channels - BLOCK, BLOCK, p);",
+        "channels_of(output, task, filter, p->output_channels - rest, BLOCK, p);",
+        "A block at the end has channels after the last one.",
         ("tests/kernels/test_f32.py", "-k", "geometries"),
     ),
     Mutation(
@@ -249,7 +249,7 @@ _PORTABLE = (
     ),
     Mutation(
         "kernels.lstm-shares-its-biases",
-        "kernels/templates/products.c",
+        "kernels/templates/lstm.c",
         "const int32_t place = gate * p->units + unit;",
         "const int32_t place = gate + unit;",
         "Gates take one another's biases.",

@@ -38,6 +38,8 @@ from kibi.text.file_name import FileName
 from kibi.version import __version__
 
 _VALUE_WIDTH = 11
+_LINE_BYTES = 64
+"""Of a line of a cache, on this machine."""
 """The width of the values of parameters, so that the comments after them line up."""
 
 
@@ -362,14 +364,16 @@ $declarations
 
 
 def _weights_source(b: EmitContext) -> CCode:
+    """The arrays; for this machine, those that vectors may read begin where a line of a cache does."""
     definitions = []
     for name, (data, note) in b.constants.items():
         declaration = code(
-            "const $kind $name[$count]$region",
+            "const $kind $name[$count]$region$place",
             kind=element_type(DType.of(data)),
             name=name,
             count=data.size,
             region=memory_c.in_region(b, name),
+            place=code(" KIBI_AT_LINE") if b.target.is_host and data.nbytes >= _LINE_BYTES else code(""),
         )
         definitions.append(comment(note) + array(declaration, data))
     return code(

@@ -82,7 +82,7 @@ KIBI_NAKED void kibi_dot_2x2_s8(KIBI_IN_REGISTER int32_t sums[4], KIBI_IN_REGIST
         "adds r3, r2, r6\n"
         "adds r0, r0, r4\n"
         "adds r1, r1, r4\n"
-        /* one index, from -count up to 0, serves all four pointers, which stand at the ends */
+        /* one index, from -count up to 0, serves all four pointers, which point to the ends */
         "rsbs r4, r4, #0\n"
         "lsls r5, r4, #31\n"
         "bmi 3f\n"

@@ -57,7 +57,7 @@ KIBI_NAKED void kibi_dot_4x1_s8(KIBI_IN_REGISTER int32_t sums[4], KIBI_IN_REGIST
         "adds r1, r0, r6\n"
         "adds r2, r1, r6\n"
         "adds r3, r2, r6\n"
-        /* one index, from -count up to 0, serves all five pointers, which stand at the ends */
+        /* one index, from -count up to 0, serves all five pointers, which point to the ends */
         "rsbs r5, r5, #0\n"
         "lsls r6, r5, #31\n"
         "bmi 2f\n"

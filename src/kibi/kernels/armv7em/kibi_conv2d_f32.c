@@ -1,7 +1,9 @@
-/* CONV_2D, float, Armv7E-M: four channels at once. Source of the rule: TFLM, reference/conv.h, Conv. */
+/* CONV_2D, float, Armv7E-M: four channels at once; plain C without a floating-point unit. Source of the rule: TFLM,
+ * reference/conv.h, Conv. */
 #include "kibi_conv2d.h"
 
 #include "kibi_dot_f32_4x1.h"
+#include "kibi_finish_f32.h"
 #include "kibi_window_columns.h"
 
 /* Four channels at once, where a group has as many. */
@@ -9,7 +11,172 @@
 #define KIBI_CONV2D_F32_OF_FOURS 1
 #endif
 
-enum { BLOCK = KIBI_DOT_F32_CHANNELS };
+enum { BLOCK = KIBI_DOT_F32_CHANNELS, MOST_GATHERED = 40, SHORT = 16 };
+
+/* Four channels at a time of one window, all of whose rows have one run inside. */
+typedef struct {
+    const float *const *rows;
+    const float *const *rows_end;
+    int32_t place_bytes;   /* from where a row begins to its run */
+    int32_t run_bytes;     /* at least 4 */
+    int32_t skipped;       /* bytes of a channel's weights from the end of a row's run to the next row's */
+    int32_t row_bytes;     /* of a channel's weights of a row */
+    const float *weights;  /* of the first row's run; then of the next channels */
+    int32_t channel_bytes; /* of a channel's weights */
+    float *output;
+    const float *bias;
+    const float *bias_end; /* a multiple of four after bias, at least four */
+    int32_t range_kind;
+    const float *range;    /* low and high */
+} channels_task;
+
+#if defined(__ARM_FP) && KIBI_CONV2D_F32_OF_FOURS
+KIBI_FIELD_AT(channels_task, rows, 0);
+KIBI_FIELD_AT(channels_task, rows_end, 4);
+KIBI_FIELD_AT(channels_task, place_bytes, 8);
+KIBI_FIELD_AT(channels_task, run_bytes, 12);
+KIBI_FIELD_AT(channels_task, skipped, 16);
+KIBI_FIELD_AT(channels_task, row_bytes, 20);
+KIBI_FIELD_AT(channels_task, weights, 24);
+KIBI_FIELD_AT(channels_task, channel_bytes, 28);
+KIBI_FIELD_AT(channels_task, output, 32);
+KIBI_FIELD_AT(channels_task, bias, 36);
+KIBI_FIELD_AT(channels_task, bias_end, 40);
+KIBI_FIELD_AT(channels_task, range_kind, 44);
+KIBI_FIELD_AT(channels_task, range, 48);
+
+/* Four weights of each of two channels, times s4 … s7: VMLA rounds the product, then the sum. */
+#define TWO_CHANNELS(first_w, second_w, first, second)  \
+    "vldm " first_w "!, {s8-s11}\n"                     \
+    "vldm " second_w "!, {s12-s15}\n"                   \
+    "vmla.f32 " first ", s8, s4\n"                      \
+    "vmla.f32 " second ", s12, s4\n"                    \
+    "vmla.f32 " first ", s9, s5\n"                      \
+    "vmla.f32 " second ", s13, s5\n"                    \
+    "vmla.f32 " first ", s10, s6\n"                     \
+    "vmla.f32 " second ", s14, s6\n"                    \
+    "vmla.f32 " first ", s11, s7\n"                     \
+    "vmla.f32 " second ", s15, s7\n"
+
+#define FOUR_ELEMENTS                       \
+    "vldm r3!, {s4-s7}\n"                   \
+    TWO_CHANNELS("r1", "r4", "s0", "s1")    \
+    TWO_CHANNELS("r5", "r2", "s2", "s3")
+
+#define TWO_ELEMENTS                        \
+    "vldm r3!, {s4-s5}\n"                   \
+    "vldm r1!, {s8-s9}\n"                   \
+    "vldm r4!, {s10-s11}\n"                 \
+    "vldm r5!, {s12-s13}\n"                 \
+    "vldm r2!, {s14-s15}\n"                 \
+    "vmla.f32 s0, s8, s4\n"                 \
+    "vmla.f32 s1, s10, s4\n"                \
+    "vmla.f32 s2, s12, s4\n"                \
+    "vmla.f32 s3, s14, s4\n"                \
+    "vmla.f32 s0, s9, s5\n"                 \
+    "vmla.f32 s1, s11, s5\n"                \
+    "vmla.f32 s2, s13, s5\n"                \
+    "vmla.f32 s3, s15, s5\n"
+
+#define ONE_ELEMENT                         \
+    "vldm r3!, {s4}\n"                      \
+    "vldm r1!, {s8}\n"                      \
+    "vldm r4!, {s9}\n"                      \
+    "vldm r5!, {s10}\n"                     \
+    "vldm r2!, {s11}\n"                     \
+    "vmla.f32 s0, s8, s4\n"                 \
+    "vmla.f32 s1, s9, s4\n"                 \
+    "vmla.f32 s2, s10, s4\n"                \
+    "vmla.f32 s3, s11, s4\n"
+
+/* Registers and stack:
+ *   r0               task
+ *   r1, r4, r5, r2   weights of four channels; at the end r1 output, r2 bias
+ *   r3               elements; at the end the kind of range
+ *   r6               where whole fours of elements end
+ *   r7, r12          what weights skip, and free
+ *   r8, lr           the next row's pointer, where these end
+ *   r9, r10, r11     place_bytes, bytes of whole fours, run_bytes
+ *   s0 … s3          the sums
+ *   s4 … s15         elements and weights
+ *   sp + 0           r4 … r11, lr of the caller
+ * Stack: 36 bytes. */
+static KIBI_NOINLINE KIBI_NAKED void compute_channels(KIBI_IN_REGISTER channels_task *task)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "ldrd r9, r11, [r0, #8]\n"
+        "bic r10, r11, #15\n"
+        "10:\n" /* the next four channels */
+        "ldrd r1, r2, [r0, #24]\n"
+        "ldrd r8, lr, [r0]\n"
+        "movs r3, #0\n"
+        "add r4, r1, r2\n"
+        "add r5, r4, r2\n"
+        "add r12, r5, r2\n"
+        "add r6, r12, r2\n"
+        "str r6, [r0, #24]\n"
+        "mov r2, r12\n"
+        "vmov s0, r3\n"
+        "vmov s1, r3\n"
+        "vmov s2, r3\n"
+        "vmov s3, r3\n"
+        "1:\n" /* the next row */
+        "ldr r3, [r8], #4\n"
+        "ldr r12, [r0, #20]\n"
+        "cmp r3, #0\n"
+        "beq 7f\n"
+        "add r3, r3, r9\n"
+        "add r6, r3, r10\n"
+        "ldr r12, [r0, #16]\n"
+        "tst r10, #16\n"
+        "bne 3f\n"
+        "b 4f\n"
+        "2:\n" FOUR_ELEMENTS /* two fours an iteration */
+        "3:\n" FOUR_ELEMENTS /* enter with an odd number */
+        "4:\n"
+        "cmp r3, r6\n"
+        "bne 2b\n"
+        "lsls r7, r11, #29\n" /* carry: two elements more; negative: one more */
+        "bcc 5f\n"
+        TWO_ELEMENTS
+        "5:\n"
+        "bpl 7f\n"
+        ONE_ELEMENT
+        "7:\n" /* the row is done */
+        "add r1, r1, r12\n"
+        "add r4, r4, r12\n"
+        "add r5, r5, r12\n"
+        "add r2, r2, r12\n"
+        "cmp r8, lr\n"
+        "bne 1b\n"
+        "ldrd r1, r2, [r0, #32]\n"
+        "ldr r3, [r0, #44]\n"
+        KIBI_FINISH_FOUR("[r0, #48]")
+        "strd r1, r2, [r0, #32]\n"
+        "ldr r3, [r0, #40]\n"
+        "cmp r2, r3\n"
+        "bne 10b\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
+}
+
+static int has_fours(int32_t outputs)
+{
+    return outputs >= BLOCK;
+}
+#else
+static void compute_channels(channels_task *task)
+{
+    (void)task;
+}
+
+static int has_fours(int32_t outputs)
+{
+    (void)outputs;
+    return 0;
+}
+#endif
 
 /* Adds the products of a window with the weights of four channels, or with those of one. */
 static void add_window(float *sums, int32_t channels, const float *const *rows, const float *w, int32_t first,
@@ -34,31 +201,116 @@ static void add_window(float *sums, int32_t channels, const float *const *rows, 
     }
 }
 
+/* Computes the channels of one group of one pixel, from channel `o` on. */
+static KIBI_NOINLINE void group_of(float *output, const float *const *rows, int32_t o, int32_t first, const kibi_window_columns *c,
+                     const kibi_conv2d_f32_params *p)
+{
+    const int32_t size = p->kernel_rows * p->kernel_width * (p->input_channels / p->groups);
+    const int32_t end = o + p->output_channels / p->groups;
+    const int32_t block = KIBI_CONV2D_F32_OF_FOURS && end - o >= BLOCK ? BLOCK : 1;
+    while (o < end) {
+        /* The last block has the last four channels, of which some are computed already. */
+        const int32_t begin = o < end - block ? o : end - block;
+        float sums[BLOCK] = {0.0f, 0.0f, 0.0f, 0.0f};
+        add_window(sums, block, rows, KIBI_AT(float, p, filter) + begin * size, first, c, p);
+        for (; o < begin + block; ++o) {
+            *output++ = kibi_clamp_f32(sums[o - begin] + KIBI_AT(float, p, bias)[o], p->activation_min, p->activation_max);
+        }
+    }
+}
+
+/* Copies the runs of a window that is inside, one after another. */
+static KIBI_NOINLINE void gather(float *to, const float *const *rows, int32_t place, int32_t run, int32_t count)
+{
+    for (int32_t ky = 0; ky < count; ++ky) {
+        const float *from = rows[ky] + place;
+        const float *const end = from + run;
+        while (from != end) {
+            *to++ = *from++;
+        }
+    }
+}
+
+/* Computes `count` channels of one pixel from `first` on, a multiple of four. */
+static void channels_of(float *output, channels_task *task, const float *filter, int32_t first, int32_t count,
+                        const kibi_conv2d_f32_params *p)
+{
+    task->weights = filter + first * (task->channel_bytes / (int32_t)sizeof(*filter));
+    task->output = output + first;
+    task->bias = KIBI_AT(float, p, bias) + first;
+    task->bias_end = task->bias + count;
+    compute_channels(task);
+}
+
+/* Computes the channels of one pixel by fours, from a window that has one run in each row. */
+static KIBI_NOINLINE void pixel_of(float *output, channels_task *task, const kibi_window_columns *c,
+                                   const kibi_conv2d_f32_params *p)
+{
+    const int32_t size = (int32_t)sizeof(*output);
+    const int32_t rest = p->output_channels % BLOCK;
+    const float *const filter = KIBI_AT(float, p, filter) + c->weight;
+    task->place_bytes = c->place * size;
+    task->run_bytes = c->run * size;
+    task->skipped = task->row_bytes - task->run_bytes;
+    channels_of(output, task, filter, 0, p->output_channels - rest, p);
+    if (rest != 0) {
+        /* The last block has the last four channels, of which some are computed already. */
+        channels_of(output, task, filter, p->output_channels - BLOCK, BLOCK, p);
+    }
+}
+
+/* True if windows inside are short enough to be copied, so that their rows follow one another. */
+static KIBI_NOINLINE int is_gathered(const float *const *rows, const kibi_conv2d_f32_params *p)
+{
+    const int32_t width = p->kernel_width * p->input_channels;
+    int is_whole = p->kernel_rows > 1 && width < SHORT && p->kernel_rows * width <= MOST_GATHERED;
+    for (int32_t ky = 0; is_whole && ky < p->kernel_rows; ++ky) {
+        is_whole = rows[ky] != NULL;
+    }
+    return is_whole;
+}
+
 void kibi_conv2d_f32(float *output, const float *const *rows, const kibi_conv2d_f32_params *params, void *scratch)
 {
     const kibi_conv2d_f32_params *const p = params;
     const int32_t depth = p->input_channels / p->groups;
-    const int32_t size = p->kernel_rows * p->kernel_width * depth;
     const int32_t outputs = p->output_channels / p->groups;
-    const int32_t block = KIBI_CONV2D_F32_OF_FOURS && outputs >= BLOCK ? BLOCK : 1;
+    const int32_t width = p->kernel_width * depth;
+    const float range[2] = {p->activation_min, p->activation_max};
+    const int by_fours = p->groups == 1 && has_fours(outputs);
+    const int gathers = by_fours && p->dilation == 1 && is_gathered(rows, p);
+    const kibi_window_columns all = {0, 0, 1, p->kernel_rows * width, 0};
+    float window[MOST_GATHERED];
+    const float *const only = window;
+    channels_task task;
+    task.row_bytes = width * (int32_t)sizeof(*output);
+    task.channel_bytes = p->kernel_rows * task.row_bytes;
+    task.range_kind = kibi_kind_of_range(range[0], range[1]);
+    task.range = range;
     (void)scratch;
     KIBI_ASSERT(p->groups * depth == p->input_channels && p->groups * outputs == p->output_channels);
     for (int32_t x = 0; x < p->output_width; ++x) {
-        const kibi_window_columns found = kibi_find_columns(x * p->stride - p->pad, p->kernel_width, p->dilation,
-                                                            p->input_width, p->input_channels, depth);
+        const int32_t start = x * p->stride - p->pad;
+        if (gathers && start >= 0 && start + p->kernel_width <= p->input_width) {
+            gather(window, rows, start * depth, width, p->kernel_rows);
+            task.rows = &only;
+            task.rows_end = &only + 1;
+            pixel_of(output, &task, &all, p);
+            output += outputs;
+            continue;
+        }
+        const kibi_window_columns found =
+            kibi_find_columns(start, p->kernel_width, p->dilation, p->input_width, p->input_channels, depth);
+        if (by_fours && found.runs == 1) {
+            task.rows = rows;
+            task.rows_end = rows + p->kernel_rows;
+            pixel_of(output, &task, &found, p);
+            output += outputs;
+            continue;
+        }
         for (int32_t group = 0; group < p->groups; ++group) {
-            const int32_t end = (group + 1) * outputs;
-            int32_t o = group * outputs;
-            while (o < end) {
-                /* The last block has the last four channels, of which some are computed already. */
-                const int32_t first = o < end - block ? o : end - block;
-                float sums[BLOCK] = {0.0f, 0.0f, 0.0f, 0.0f};
-                add_window(sums, block, rows, KIBI_AT(float, p, filter) + first * size, group * depth, &found, p);
-                for (; o < first + block; ++o) {
-                    *output++ = kibi_clamp_f32(sums[o - first] + KIBI_AT(float, p, bias)[o], p->activation_min,
-                                               p->activation_max);
-                }
-            }
+            group_of(output, rows, group * outputs, group * depth, &found, p);
+            output += outputs;
         }
     }
 }

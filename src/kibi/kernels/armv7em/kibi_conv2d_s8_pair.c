@@ -182,7 +182,7 @@ KIBI_NAKED void kibi_conv2d_s8_pair(KIBI_IN_REGISTER kibi_conv2d_s8_windows *win
         "strb r5, [r8], #1\n"
         "str r8, [r12, #8]\n"
         "ldr r2, [r12, #32]\n" /* end */
-        /* r0 stands at the end of the first channel's row: past the second one, too. */
+        /* r0 points to the end of the first channel's row: past the second one, too. */
         "add r0, r0, r1\n"
         "cmp r8, r2\n"
         "bne 10b\n"

@@ -202,7 +202,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
 #define KIBI_PIXELS_WAYS KIBI_WAY_TO_FINISH KIBI_WAY_TO_STORE
 
 /* Copies the task to the stack; there the loop is entered at the address after the windows, so that the last of its four
- * steps is the last group; sums are requantized at that behind `rounding`, and stored at that behind `output_channels`. */
+ * steps is the last group; the field after `rounding` is the address at which sums are requantized, the field after `output_channels` that
+ * at which they are stored. */
 #define KIBI_PIXELS_BEGIN(enter)                                           \
     ".syntax unified\n"                                                    \
     "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                        \

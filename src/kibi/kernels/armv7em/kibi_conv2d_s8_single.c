@@ -107,7 +107,7 @@ KIBI_NAKED void kibi_conv2d_s8_single(KIBI_IN_REGISTER kibi_conv2d_s8_windows *w
         "cmp r8, r9\n"
         "bne 11b\n"
         "stm sp, {r4, r5, r6, r7}\n"
-        /* r0 stands at the end of the first of four rows: past the other three, too. */
+        /* r0 points to the end of the first of four rows: past the other three, too. */
         "add r0, r0, r3\n"
         "mov r7, sp\n"
         "ldm r12, {r2, r3, r8, r9}\n"  /* multiplier, shift, output, rounding */

@@ -5,7 +5,7 @@
 #include "kibi.h"
 
 /* One window or two, in pieces of equal size, and the channels to compute of them; kernels in assembly know where each field
- * lies. */
+ * is. */
 typedef struct {
     const int32_t *multiplier; /* of the next channel, as all that follows of channels; 0 … 2**31 - 1 */
     const int8_t *shift;       /* -31 … 30 */

@@ -24,7 +24,7 @@ typedef struct {
     uint32_t back;         /* from the rows after a block's last pixel back to the next block's first one */
     uint32_t back_output;  /* the same of the output */
     uint32_t blocks_end;   /* where the first of the rows is after the last whole block */
-    uint32_t shared;       /* channels that one more block shares with the one before it; 0: there is none */
+    uint32_t shared;       /* channels that one more block shares with the one before it; 0: no more block */
     uint32_t move;         /* from the output after the last whole block to that block's */
     uint32_t rows[3];      /* to the right column of the first window */
     uint32_t left;         /* bytes from a column of the window to its left neighbour, below 0 */
@@ -167,7 +167,7 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
         "add sp, sp, #48\n"                                    \
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n" ::: "memory")
 
-/* True if each block of channels may go through a whole row: of rows that are apart from the output, or where a pixel's output lies
+/* True if each block of channels may go through a whole row: the output does not overlap the rows, or a pixel's output is written
  * over the same channels of another pixel, which are for no other block. At most one window reaches outside on each side. */
 static inline int may_go_by_blocks(const int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_3x3_params *p,
                                    int32_t last)

@@ -3,7 +3,7 @@
 
 #include "kibi_dsp.h"
 
-/* Each piece is read before any of it is written, and pieces are in the order in which none is written over one that is still to be
+/* Each piece is read before any of it is written, and pieces are in an order in which no piece is written over one that is still to be
  * read.
  * Registers and stack:
  *   r0       to

@@ -7,12 +7,8 @@
 /* Arrays continue with zeros after the last channel, up to a multiple of 16.
  * kernel_rows * ((kernel_width - 1) * dilation + 1) * input_channels is at most 16384. */
 typedef struct {
-    const float *filter; /* [channels / 16][kernel_rows][kernel_width][input_channels][16], all finite */
-    const float *bias;   /* [channels] */
     int32_t input_width;
-    int32_t input_channels;
     int32_t output_width;
-    int32_t output_channels;
     int32_t kernel_rows;
     int32_t kernel_width;
     int32_t stride;      /* across; the pointers to rows account for the stride and the dilation of rows */
@@ -20,6 +16,10 @@ typedef struct {
     int32_t pad;         /* columns of padding before the first input column */
     float activation_min;
     float activation_max;
+    const float *bias;   /* [channels] */
+    const float *filter; /* [channels / 16][kernel_rows][kernel_width][input_channels][16], all finite */
+    int32_t input_channels;
+    int32_t output_channels;
 } kibi_conv2d_f32_lanes_params;
 
 /* output: [output_width][output_channels]; may overlap an input row where no pixel is written over elements that are still

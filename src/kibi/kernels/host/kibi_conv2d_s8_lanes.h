@@ -8,26 +8,26 @@
  * and after the last element of a run, packed arrays continue with zeros: up to a multiple of 16 and of 4.
  * kernel_rows * ((kernel_width - 1) * dilation + 1) * input_channels is at most 32768. */
 typedef struct {
-    const int8_t *filter;      /* [channels / 16][runs][elements of a run / 4][16][4] */
+    int32_t input_width;
+    int32_t output_width;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;            /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;          /* across */
+    int32_t pad;               /* columns of padding before the first input column */
+    int32_t input_zero_point;  /* -128 ... 127 */
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
     /* [channels], which includes -(input_zero_point + 128) * the sum of the channel's filter */
     const int32_t *bias;
     const int32_t *multiplier; /* [channels], 0 ... 2**31 - 1 */
     const int32_t *left;       /* [channels], 0 ... 30: the sum is shifted to the left */
     /* [channels], 0 ... 31: the product with the multiplier is shifted to the right, and rounded */
     const int32_t *right;
-    int32_t input_width;
+    const int8_t *filter;      /* [channels / 16][runs][elements of a run / 4][16][4] */
     int32_t input_channels;
-    int32_t input_zero_point;  /* -128 ... 127 */
-    int32_t output_width;
     int32_t output_channels;
-    int32_t output_zero_point;
-    int32_t activation_min;
-    int32_t activation_max;
-    int32_t kernel_rows;
-    int32_t kernel_width;
-    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
-    int32_t dilation;          /* across */
-    int32_t pad;               /* columns of padding before the first input column */
 } kibi_conv2d_s8_lanes_params;
 
 /* output: [output_width][output_channels]; may overlap an input row where no pixel is written over elements that are still

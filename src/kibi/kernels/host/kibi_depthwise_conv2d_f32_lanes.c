@@ -30,44 +30,14 @@ static KIBI_INLINE void compute(float *output, const params_type *p, int32_t pix
             place += p->dilation * p->channels;
         }
     }
-    KIBI_UNROLL
-    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-        kibi_finish_floats(output + pixel * p->channels + channel, total + pixel * KIBI_FLOAT_VECTORS,
-                           KIBI_AT(float, p, bias) + channel, p->activation_min, p->activation_max, p->channels - channel);
-    }
+    kibi_finish_floats(output + channel, p->channels, total, KIBI_FLOAT_VECTORS, pixels, KIBI_AT(float, p, bias) + channel,
+                       p->activation_min, p->activation_max, p->channels - channel);
 }
 
 /* The same of any number of pixels up to KIBI_MOST_PIXELS. */
 static void compute_columns(float *output, const params_type *p, int32_t pixels, const float *x, int32_t row, int32_t channel)
 {
-    switch (pixels) {
-#if KIBI_MOST_PIXELS > 5
-    case 6:
-        compute(output, p, 6, x, row, channel);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 4
-    case 5:
-        compute(output, p, 5, x, row, channel);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 2
-    case 4:
-        compute(output, p, 4, x, row, channel);
-        break;
-    case 3:
-        compute(output, p, 3, x, row, channel);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 1
-    case 2:
-        compute(output, p, 2, x, row, channel);
-        break;
-#endif
-    default:
-        compute(output, p, 1, x, row, channel);
-        break;
-    }
+    KIBI_WITH_PIXELS(pixels, compute, output, p, x, row, channel);
 }
 
 void kibi_depthwise_conv2d_f32_lanes(float *output, const float *const *rows,
@@ -79,7 +49,7 @@ void kibi_depthwise_conv2d_f32_lanes(float *output, const float *const *rows,
     const int32_t most = room < p->output_width ? room : p->output_width;
     const int32_t columns = (most - 1) * p->stride + span;
     const int32_t row = columns * p->channels;
-    float copy[KIBI_COPIED_FLOATS + KIBI_BLOCK];
+    KIBI_AT_LINE float copy[KIBI_COPIED_FLOATS + KIBI_BLOCK];
     (void)scratch;
     KIBI_ASSERT(room > 0);
     /* What is read after the last column is not written. */

@@ -7,10 +7,7 @@
 /* Arrays continue with zeros after the last channel, up to a multiple of 16.
  * kernel_rows * ((kernel_width - 1) * dilation + 1) * channels is at most 16384. */
 typedef struct {
-    const float *filter; /* [channels / 16][kernel_rows][kernel_width][16], all finite */
-    const float *bias;   /* [channels] */
     int32_t input_width;
-    int32_t channels;
     int32_t output_width;
     int32_t kernel_rows;
     int32_t kernel_width;
@@ -19,6 +16,9 @@ typedef struct {
     int32_t pad;         /* columns of padding before the first input column */
     float activation_min;
     float activation_max;
+    const float *bias;   /* [channels] */
+    const float *filter; /* [channels / 16][kernel_rows][kernel_width][16], all finite */
+    int32_t channels;
 } kibi_depthwise_conv2d_f32_lanes_params;
 
 /* output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:

@@ -98,34 +98,7 @@ static KIBI_INLINE void compute(int8_t *output, const params_type *p, int32_t pi
 static void compute_columns(int8_t *output, const params_type *p, int32_t pixels, const piece *part, const uint8_t *x,
                             int32_t channel, int32_t count)
 {
-    switch (pixels) {
-#if KIBI_MOST_PIXELS > 5
-    case 6:
-        compute(output, p, 6, part, x, channel, count);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 4
-    case 5:
-        compute(output, p, 5, part, x, channel, count);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 2
-    case 4:
-        compute(output, p, 4, part, x, channel, count);
-        break;
-    case 3:
-        compute(output, p, 3, part, x, channel, count);
-        break;
-#endif
-#if KIBI_MOST_PIXELS > 1
-    case 2:
-        compute(output, p, 2, part, x, channel, count);
-        break;
-#endif
-    default:
-        compute(output, p, 1, part, x, channel, count);
-        break;
-    }
+    KIBI_WITH_PIXELS(pixels, compute, output, p, part, x, channel, count);
 }
 
 /* Computes all channels of a piece for that many pixels. */
@@ -166,7 +139,7 @@ void kibi_depthwise_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows,
     const int32_t fitting = is_whole ? (BYTES / (p->channels * fours * KIBI_QUAD) - span) / p->stride + 1 : 1;
     const int32_t most = fitting < p->output_width ? fitting : p->output_width;
     const int32_t has_lanes = p->stride == 1 && KIBI_BLOCK % p->channels == 0;
-    uint8_t copy[BYTES + KIBI_BLOCK * KIBI_QUAD];
+    KIBI_AT_LINE uint8_t copy[BYTES + KIBI_BLOCK * KIBI_QUAD];
     (void)scratch;
     KIBI_ASSERT(at_once > 0);
     for (int32_t x = 0; x < p->output_width; x += most) {

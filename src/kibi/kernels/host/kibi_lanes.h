@@ -377,6 +377,40 @@ static inline kibi_lanes kibi_add_dots(kibi_lanes sums, kibi_quads x, kibi_quads
 /* Vectors of a block. */
 #define KIBI_VECTORS (KIBI_BLOCK / KIBI_LANES)
 
+/* Calls a function that takes a number of pixels up to KIBI_MOST_PIXELS as its third argument, with a number that the compiler
+ * knows. */
+#define KIBI_PIXELS_CASE(number, call, output, params, ...) \
+    case number:                                            \
+        call(output, params, number, __VA_ARGS__);          \
+        break;
+#if KIBI_MOST_PIXELS > 5
+#define KIBI_FROM_6(...) KIBI_PIXELS_CASE(6, __VA_ARGS__)
+#else
+#define KIBI_FROM_6(...)
+#endif
+#if KIBI_MOST_PIXELS > 4
+#define KIBI_FROM_5(...) KIBI_FROM_6(__VA_ARGS__) KIBI_PIXELS_CASE(5, __VA_ARGS__)
+#else
+#define KIBI_FROM_5(...)
+#endif
+#if KIBI_MOST_PIXELS > 2
+#define KIBI_FROM_3(...) KIBI_FROM_5(__VA_ARGS__) KIBI_PIXELS_CASE(4, __VA_ARGS__) KIBI_PIXELS_CASE(3, __VA_ARGS__)
+#else
+#define KIBI_FROM_3(...)
+#endif
+#if KIBI_MOST_PIXELS > 1
+#define KIBI_FROM_2(...) KIBI_FROM_3(__VA_ARGS__) KIBI_PIXELS_CASE(2, __VA_ARGS__)
+#else
+#define KIBI_FROM_2(...)
+#endif
+#define KIBI_WITH_PIXELS(pixels, call, output, params, ...)     \
+    switch (pixels) {                                           \
+        KIBI_FROM_2(call, output, params, __VA_ARGS__)          \
+    default:                                                    \
+        call(output, params, 1, __VA_ARGS__);                   \
+        break;                                                  \
+    }
+
 /* Of so many pixels, those to compute next: they are shared out evenly. */
 static inline int32_t kibi_next_pixels(int32_t left)
 {

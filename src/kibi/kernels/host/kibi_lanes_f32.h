@@ -43,19 +43,44 @@ static inline kibi_floats kibi_load_floats(const float *from)
     return found;
 }
 
-/* The outputs of a block of channels: sums plus biases, clamped; `count` of them where they are fewer. */
-static KIBI_INLINE void kibi_finish_floats(float *output, const kibi_floats *sums, const float *bias, float low, float high,
-                                           int32_t count)
+/* Writes the first `count` elements of a block. */
+static inline void kibi_store_some_floats(float *output, const float *block, int32_t count)
+{
+#if defined(__AVX512F__) && KIBI_LANES == 16
+    _mm512_mask_storeu_ps(output, (__mmask16)((1u << count) - 1u), _mm512_loadu_ps(block));
+#else
+    memcpy(output, block, (size_t)count * sizeof *block);
+#endif
+}
+
+/* A block's sums plus biases, clamped. */
+static KIBI_INLINE void kibi_finish_block(float *output, const kibi_floats *sums, const float *bias, float low, float high)
 {
     float each[KIBI_BLOCK];
     memcpy(each, sums, sizeof each);
     for (int32_t i = 0; i < KIBI_BLOCK; ++i) {
-        each[i] = kibi_clamp_f32(each[i] + bias[i], low, high);
+        output[i] = kibi_clamp_f32(each[i] + bias[i], low, high);
     }
+}
+
+/* The outputs of a block of channels of some pixels, whose number the compiler knows; `count` of each pixel where they are fewer.
+ * output: of the first pixel; those of the next one are `output_step` elements on.
+ * sums: of the first pixel; those of the next one are `sums_step` vectors on. */
+static KIBI_INLINE void kibi_finish_floats(float *output, int32_t output_step, const kibi_floats *sums, int32_t sums_step,
+                                           int32_t pixels, const float *bias, float low, float high, int32_t count)
+{
     if (count >= KIBI_BLOCK) {
-        memcpy(output, each, sizeof each);
+        KIBI_UNROLL
+        for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+            kibi_finish_block(output + pixel * output_step, sums + pixel * sums_step, bias, low, high);
+        }
     } else {
-        memcpy(output, each, (size_t)count * sizeof each[0]);
+        KIBI_UNROLL
+        for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+            float each[KIBI_BLOCK];
+            kibi_finish_block(each, sums + pixel * sums_step, bias, low, high);
+            kibi_store_some_floats(output + pixel * output_step, each, count);
+        }
     }
 }
 

@@ -114,6 +114,13 @@ KIBI_EXTERN uint32_t kibi_ticks(void);
 /* The same in assembly: a register without sign, and a register or a constant. */
 #define KIBI_NOT_ABOVE_IN_ASSEMBLY(value, most) ""
 
+/* Marks arrays of which vectors load 64 bytes at once: they begin where a line of a cache does. */
+#if defined(__GNUC__)
+#define KIBI_AT_LINE __attribute__((aligned(64)))
+#else
+#define KIBI_AT_LINE
+#endif
+
 /* Marks functions that stay functions, so that a person can break on them and a profiler can see them. */
 #if defined(__GNUC__)
 #define KIBI_NOINLINE __attribute__((noinline))
@@ -121,7 +128,7 @@ KIBI_EXTERN uint32_t kibi_ticks(void);
 #define KIBI_NOINLINE
 #endif
 
-/* In front of the innermost loops: worth unrolling once even where code is optimized for size. */
+/* Before the innermost loops: worth unrolling once even where code is optimized for size. */
 #if defined(__GNUC__)
 #define KIBI_UNROLL_TWICE _Pragma("GCC unroll 2")
 #else

@@ -70,7 +70,7 @@ static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi
                              p->activation_max);
 }
 
-/* Computes the channels of one pixel: from the first input; or, where it has no rows, from wherever the columns lie. */
+/* Computes the channels of one pixel: from the first input; or, where it has no rows, from wherever the columns are. */
 static KIBI_NOINLINE void one_pixel(int8_t *output, task *t)
 {
     const kibi_conv2d_s8_params *const p = t->params;
@@ -115,7 +115,7 @@ static KIBI_NOINLINE void two_pixels(int8_t *output, task *t)
     }
 }
 
-/* Finds or gathers the window and, where `left` says that the row has more pixels, the next one's. Returns whether both lie
+/* Finds or gathers the window and, where `left` says that the row has more pixels, the next one's. Returns whether both are
  * in pieces of the same size. */
 static int prepare(task *t, int32_t left, const int8_t *const *patch, int8_t *scratch)
 {

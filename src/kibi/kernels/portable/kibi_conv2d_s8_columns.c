@@ -11,7 +11,7 @@
 
 enum { WIDTH = 3, MOST_PIXELS = 4 };
 
-/* The pixel that is computed: its window starts at column `start`, or lies in `gathered`, row by row, unless that is null. */
+/* The pixel that is computed: its window starts at column `start`, or is in `gathered`, row by row, unless that is null. */
 typedef struct {
     const kibi_conv2d_s8_columns_params *params;
     const int8_t *const *rows;
@@ -36,7 +36,7 @@ static void gather(const pixel *x)
     }
 }
 
-/* Adds 256 times the products of a pass with both channels' weights, from row `ky` and input channel `first` on; returns what is behind
+/* Adds 256 times the products of a pass with both channels' weights, from row `ky` and input channel `first` on; returns what follows
  * these in the stream. */
 static const int32_t *add_pass(uint32_t *sums, const int32_t *w, const pixel *x, int32_t ky, int32_t first)
 {

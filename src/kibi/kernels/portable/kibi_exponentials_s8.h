@@ -10,8 +10,8 @@ enum { KIBI_SUM_BITS = 12 };
 /* value * 2**bits, cut to the range of int32_t. */
 static inline int32_t kibi_shift_left_saturating(int32_t value, int32_t bits)
 {
-    const int64_t shifted = (int64_t)value * ((int64_t)1 << bits);
-    return (int32_t)(shifted > INT32_MAX ? INT32_MAX : (shifted < INT32_MIN ? INT32_MIN : shifted));
+    const int32_t shifted = (int32_t)((uint32_t)value << bits);
+    return shifted >> bits == value ? shifted : value < 0 ? INT32_MIN : INT32_MAX;
 }
 
 /* The high 32 bits of 2 * a * b, rounded half up; neither is -2**31. */
@@ -35,12 +35,16 @@ static inline int32_t kibi_one_over_one_plus(int32_t a)
 /* Of what is not 0. */
 static inline int32_t kibi_leading_zeros(uint32_t value)
 {
+#if defined(__GNUC__) && defined(__ARM_FEATURE_CLZ)
+    return __builtin_clz(value);
+#else
     int32_t count = 0;
     while ((value & 0x80000000u) == 0u) {
         value <<= 1;
         ++count;
     }
     return count;
+#endif
 }
 
 /* value / 2**exponent, rounded half up. value: 0 or more. exponent: 1 … 31. */

@@ -1,4 +1,4 @@
-/* Transforms of real numbers by a complex one of half as many (rules N41 to N42). The header of a type includes this one behind
+/* Transforms of real numbers by a complex one of half as many (rules N41 to N42). The header of a type includes this one after
  * its arithmetic; alone it is of int16. */
 #ifndef KIBI_FFT_SCALAR
 #include "kibi_fft_s16.h"
@@ -154,7 +154,7 @@ static inline void kibi_fft_five(
     const kibi_fft_complex far = kibi_fft_along(a, outer, fifths[1].r, inner, fifths[0].r);
     kibi_fft_complex near_side;
     kibi_fft_complex far_side;
-    /* Of -i times what stands beside the real parts; the negative of a product is not the product of a negative. */
+    /* Of -i times the imaginary parts; the negative of a product is not the product of a negative. */
     near_side.r = kibi_fft_sum(kibi_fft_product(outer_side.i, one), kibi_fft_product(inner_side.i, two));
     near_side.i = kibi_fft_difference(
         kibi_fft_negative(kibi_fft_product(outer_side.r, one)), kibi_fft_product(inner_side.r, two));

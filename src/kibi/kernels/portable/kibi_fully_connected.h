@@ -155,7 +155,7 @@ void kibi_fully_connected_s8_accumulate(int8_t *output, const int8_t *const *row
                                         int32_t step);
 
 /* Kernels in assembly know where each field is.
- * Channels come in blocks of eight, the last ones in blocks of two, a channel of zeros after an odd one. Of a block lie one
+ * Channels come in blocks of eight, the last ones in blocks of two, a channel of zeros after an odd one. Of a block follow one
  * after another: a word for each channel to start its sum from; then, for each four elements of each piece, zeros after the
  * last, a word for each channel of packed pairs, as kibi_packed_pairs_s8.h adds them up. So a channel starts from 256
  * times its bias, with -input zero point * sum of its weights in it, minus 127 times the sum of its second weights. */
@@ -183,8 +183,8 @@ typedef struct {
 /* FULLY_CONNECTED, or CONV_2D to rows of one pixel, from weights that were packed ahead of time.
  * The true sums are below 2**23 in magnitude, whatever the inputs are.
  * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
- * vectors are written in order, and one of the input is read until the last block of eight channels, or all that are left
- * behind these, is written.
+ * vectors are written in order, and one of the input is read until the last block of eight channels, or of all that are left
+ * after these, is written.
  * rows: the input vectors one after another, cut into pieces: vectors * pieces * piece / row_elements pointers to
  * [row_elements].
  * scratch: none. */

@@ -11,7 +11,7 @@ void kibi_fully_connected_s8_rice_accumulate(int8_t *output, const int8_t *const
 {
     const kibi_fully_connected_s8_rice_accumulate_params *const p = params;
     const int8_t *const x = rows[0];
-    /* Behind the sums is the number of the next bit. */
+    /* After the sums, the number of the next bit is stored. */
     uint32_t *const sums = (uint32_t *)scratch;
     uint32_t *const place = sums + p->output_channels;
     kibi_rice_codes from =

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The item that a lookup leads to; -1 where there is none. */
+/* The item that a lookup leads to; -1 where it leads to no item. */
 static inline int32_t item_of(const void *const *numbers, int32_t lookup, const kibi_gather_any_params *p)
 {
     int64_t item = 0;

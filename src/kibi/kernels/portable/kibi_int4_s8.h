@@ -1,4 +1,4 @@
-/* Weights of int4 that stay packed: how they lie in words, and what all sums of products with them share.
+/* Weights of int4 that stay packed: how they are stored in words, and what all sums of products with them share.
  * Output channels come in blocks of four. A word has a block's weights w for two neighbouring elements, as w + 8 in four bits each:
  * a byte for channel 0, then for 2, 1 and 3, each with the first element's weight in its lower half. What is there for channels
  * after the last one, and for the element after an odd last one, has no effect.

@@ -4,6 +4,9 @@
 
 #include "kibi.h"
 
+/* Gates in the order of their biases, multipliers and shifts. */
+enum { KIBI_LSTM_INPUT, KIBI_LSTM_FORGET, KIBI_LSTM_CELL, KIBI_LSTM_OUTPUT, KIBI_LSTM_GATES };
+
 /* Of four gates comes first the input's, then the forget, the cell's and the output's. */
 typedef struct {
     const float *input_to_input;      /* [units][depth] */

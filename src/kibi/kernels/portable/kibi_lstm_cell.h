@@ -2,10 +2,9 @@
 #ifndef KIBI_LSTM_CELL_H
 #define KIBI_LSTM_CELL_H
 
+#include "kibi_lstm.h"
 #include "kibi_requantize.h"
 #include "kibi_sigmoid_s16.h"
-
-enum { KIBI_LSTM_INPUT, KIBI_LSTM_FORGET, KIBI_LSTM_CELL, KIBI_LSTM_OUTPUT, KIBI_LSTM_GATES };
 
 /* How products of gates become a cell and an output. Multipliers: 0 … 2**31 - 1; shifts: -31 … 30. */
 typedef struct {

@@ -22,12 +22,12 @@ void kibi_resize_bilinear_f32(float *output, const float *const *rows, const kib
             const float across = KIBI_AT(float, p, column_weights)[x];
             const float *const first = neighbour(rows, row, column);
             const float *const below = neighbour(rows, row + 2, column);
-            const float *const behind = neighbour(rows, row, column + 2);
+            const float *const right = neighbour(rows, row, column + 2);
             const float *const last = neighbour(rows, row + 2, column + 2);
             for (int32_t c = 0; c < p->channels; ++c) {
                 float sum = first[c] * (1.0f - down) * (1.0f - across);
                 sum += below[c] * down * (1.0f - across);
-                sum += behind[c] * (1.0f - down) * across;
+                sum += right[c] * (1.0f - down) * across;
                 sum += last[c] * down * across;
                 *output++ = sum + 0.0f;
             }

@@ -10,7 +10,7 @@ typedef struct {
     int32_t delay; /* in samples */
 } kibi_signal_delay_s16_params;
 
-/* output: [lines][size]; is apart from the input.
+/* output: [lines][size]; does not overlap the input.
  * rows: a pointer to [size] for each line.
  * scratch: none.
  * states: [lines][delay] int16_t, the samples that are still to come. */

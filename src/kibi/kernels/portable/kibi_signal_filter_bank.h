@@ -28,7 +28,7 @@ typedef struct {
 } kibi_signal_filter_bank_u32_params;
 
 /* SignalFilterBank: all at once.
- * output: [channels]; is apart from the input.
+ * output: [channels]; does not overlap the input.
  * rows: one pointer to the energies; every stretch is within them, and within the weights.
  * scratch: none. */
 void kibi_signal_filter_bank_u32(uint64_t *output, const uint32_t *const *rows,

@@ -12,8 +12,8 @@ typedef struct {
     int32_t kept;   /* the most samples of a line that stay; less than size */
 } kibi_signal_framer_s16_params;
 
-/* outputs: [lines][frames][size] int16_t, where a frame that is not complete is 0; uint8_t, 1 where all are complete, else 0. Both
- *     are apart from the input, anywhere.
+/* outputs: [lines][frames][size] int16_t, where a frame that is not complete is 0; uint8_t, 1 where all are complete, else 0. Neither
+ *     overlaps the input.
  * rows: a pointer to [frames][step] for each line.
  * scratch: none.
  * states: [lines][kept] int16_t, the samples that stay; int32_t, how many of each line there are. */

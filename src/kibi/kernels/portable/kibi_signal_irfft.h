@@ -14,7 +14,7 @@ typedef struct {
 } kibi_signal_irfft_f32_params;
 
 /* SignalIrfft of float: one output row.
- * output: [lines][2 * n]; is apart from the input.
+ * output: [lines][2 * n]; does not overlap the input.
  * rows: one pointer to [lines][n + 1][2].
  * scratch: none. */
 void kibi_signal_irfft_f32(float *output, const float *const *rows, const kibi_signal_irfft_f32_params *params,
@@ -30,7 +30,7 @@ typedef struct {
 } kibi_signal_irfft_s16_params;
 
 /* SignalIrfft of int16: one output row.
- * output: [lines][2 * n]; is apart from the input.
+ * output: [lines][2 * n]; does not overlap the input.
  * rows: one pointer to [lines][n + 1][2].
  * scratch: none. */
 void kibi_signal_irfft_s16(int16_t *output, const int16_t *const *rows, const kibi_signal_irfft_s16_params *params,
@@ -46,7 +46,7 @@ typedef struct {
 } kibi_signal_irfft_s32_params;
 
 /* SignalIrfft of int32: one output row.
- * output: [lines][2 * n]; is apart from the input.
+ * output: [lines][2 * n]; does not overlap the input.
  * rows: one pointer to [lines][n + 1][2].
  * scratch: none. */
 void kibi_signal_irfft_s32(int32_t *output, const int32_t *const *rows, const kibi_signal_irfft_s32_params *params,

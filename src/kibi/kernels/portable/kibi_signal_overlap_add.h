@@ -12,7 +12,7 @@ typedef struct {
 } kibi_signal_overlap_add_params;
 
 /* SignalOverlapAdd of float: all at once.
- * output: [lines][frames][step]; is apart from the input.
+ * output: [lines][frames][step]; does not overlap the input.
  * rows: a pointer to [size] for each frame of each line.
  * scratch: none.
  * states: [lines][size - step] float, what the last frames add to those to come. */
@@ -20,7 +20,7 @@ void kibi_signal_overlap_add_f32(float *output, const float *const *rows, const 
                                  void *scratch, void *const *states);
 
 /* SignalOverlapAdd of int16: all at once.
- * output: [lines][frames][step]; is apart from the input.
+ * output: [lines][frames][step]; does not overlap the input.
  * rows: a pointer to [size] for each frame of each line.
  * scratch: none.
  * states: [lines][size - step] int16_t, what the last frames add to those to come. */

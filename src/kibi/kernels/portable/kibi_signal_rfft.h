@@ -15,7 +15,7 @@ typedef struct {
 } kibi_signal_rfft_f32_params;
 
 /* SignalRfft of float: one output row.
- * output: [lines][n + 1][2]; is apart from the input.
+ * output: [lines][n + 1][2]; does not overlap the input.
  * rows: one pointer to [lines][input_elements].
  * scratch: none. */
 void kibi_signal_rfft_f32(float *output, const float *const *rows, const kibi_signal_rfft_f32_params *params,
@@ -32,7 +32,7 @@ typedef struct {
 } kibi_signal_rfft_s16_params;
 
 /* SignalRfft of int16: one output row.
- * output: [lines][n + 1][2]; is apart from the input.
+ * output: [lines][n + 1][2]; does not overlap the input.
  * rows: one pointer to [lines][input_elements].
  * scratch: none. */
 void kibi_signal_rfft_s16(int16_t *output, const int16_t *const *rows, const kibi_signal_rfft_s16_params *params,
@@ -49,7 +49,7 @@ typedef struct {
 } kibi_signal_rfft_s32_params;
 
 /* SignalRfft of int32: one output row.
- * output: [lines][n + 1][2]; is apart from the input.
+ * output: [lines][n + 1][2]; does not overlap the input.
  * rows: one pointer to [lines][input_elements].
  * scratch: none. */
 void kibi_signal_rfft_s32(int32_t *output, const int32_t *const *rows, const kibi_signal_rfft_s32_params *params,

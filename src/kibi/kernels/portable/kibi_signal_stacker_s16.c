@@ -13,7 +13,7 @@ void kibi_signal_stacker_s16(void *const *outputs, const int16_t *const *rows,
     const int32_t channels = params->channels;
     const size_t frame_bytes = (size_t)channels * sizeof *samples;
     const size_t kept_bytes = (size_t)params->kept * frame_bytes;
-    int32_t count = *available; /* read once: a plan file may set it to any number, and let an output lie over it */
+    int32_t count = *available; /* read once: a plan file may set it to any number, and an output may overlap it */
     (void)scratch;
     *is_valid = 0;
     if (count < 0) {

@@ -11,8 +11,8 @@ typedef struct {
     int32_t step;     /* frames from one stack to the next; 1 to kept + 1 */
 } kibi_signal_stacker_s16_params;
 
-/* outputs: [kept + 1][channels] int16_t, 0 where the stack is not complete; uint8_t, 1 where it is, else 0. Both are apart from the
- *     input, anywhere.
+/* outputs: [kept + 1][channels] int16_t, 0 where the stack is not complete; uint8_t, 1 where it is, else 0. Neither
+ *     overlaps the input.
  * rows: one pointer to [channels].
  * scratch: none.
  * states: [kept][channels] int16_t, the frames that stay; int32_t, how many there are, -1 before the first inference. */

@@ -4,8 +4,8 @@
 
 #include "kibi.h"
 
-/* Where the first column inside lies in its row and among the weights; how many runs of neighbours there are, and how far they
- * are apart. All in elements. */
+/* The place of the first column inside, in its row and among the weights; the number of runs of neighbours, and the distance from
+ * one to the next. All in elements. */
 typedef struct {
     int32_t place;
     int32_t weight;

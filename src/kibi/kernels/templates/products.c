@@ -196,131 +196,18 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     }
 }
 
-/*= kibi_lstm_TYPE
- *  TYPE: s8 s16
- *  HELPER s8: kibi_dot_4x1_s8
- *  HELPER s16: kibi_requantize_s16
- *  SINGLE s8: kibi_dot_1x1_s8
- *  SINGLE s16: kibi_dot_s16
- *  SUM s8: int32_t
- *  SUM s16: int64_t
- *  MOST s8: 4
- *  MOST s16: 1
- *  DOTS s8: kibi_dot_4x1_s8(sums, start, w, count, x, count)
- *  DOTS s16: sums[0] = kibi_dot_s16(*start, w, x, count)
- *  RECURRENT s8: KIBI_AT(int32_t, p, recurrent_bias) + place
- *  RECURRENT s16: &zero
- *  SCALED s8: kibi_requantize
- *  SCALED s16: kibi_requantize_wide
- *  RESULT s8: (int8_t)kibi_clamp(kibi_wrapping_add(scaled, p->output_zero_point), -128, 127)
- *  RESULT s16: (int16_t)kibi_clamp_s16(scaled)
- *  UNIDIRECTIONAL_SEQUENCE_LSTM of integers. Source of the rule: TFLM, micro/kernels/lstm_eval.h. */
-#include <string.h>
-
-#include "HELPER.h"
-#include "SINGLE.h"
-#include "kibi_lstm_cell.h"
-
-enum { BLOCK = MOST }; /* units whose sums are made together */
-
-/* What a gate is computed from. */
-typedef struct {
-    const int8_t *input_weights;
-    const int8_t *recurrent_weights;
-} gate_weights;
-
-/* The sums of products of a block of units, or of one; a unit's weights follow those of the one before. */
-static void dots(SUM sums[BLOCK], const SUM *start, const int8_t *w, const TYPE_t *x, int32_t count, int32_t units)
-{
-    if (units == BLOCK) {
-        DOTS;
-    } else {
-        sums[0] = SINGLE(*start, w, x, count);
-    }
-}
-
-/* The sums of a gate of a block of units, or of one, to `sums` and every KIBI_LSTM_GATES halves after it. */
-static void gate_sums(int16_t *sums, const gate_weights *w, int32_t gate, int32_t unit, int32_t units, const TYPE_t *x,
-                      const TYPE_t *hidden, const PARAMS *p)
-{
-    static const SUM zero = 0;
-    const int32_t place = gate * p->units + unit;
-    SUM parts[BLOCK];
-    (void)zero;
-    dots(parts, KIBI_AT(SUM, p, input_bias) + place, w->input_weights + unit * p->depth, x, p->depth, units);
-    for (int32_t k = 0; k < units; ++k) {
-        const int32_t scaled =
-            SCALED(parts[k], KIBI_AT(int32_t, p, input_multiplier)[gate], KIBI_AT(int8_t, p, input_shift)[gate]);
-        sums[k * KIBI_LSTM_GATES] = (int16_t)kibi_clamp_s16(scaled);
-    }
-    dots(parts, RECURRENT, w->recurrent_weights + unit * p->units, hidden, p->units, units);
-    for (int32_t k = 0; k < units; ++k) {
-        const int32_t scaled = SCALED(parts[k], KIBI_AT(int32_t, p, recurrent_multiplier)[gate],
-                                      KIBI_AT(int8_t, p, recurrent_shift)[gate]);
-        sums[k * KIBI_LSTM_GATES] = (int16_t)kibi_clamp_s16(sums[k * KIBI_LSTM_GATES] + kibi_clamp_s16(scaled));
-    }
-}
-
-static kibi_lstm_scaling scaling_of(const PARAMS *p)
-{
-    const kibi_lstm_scaling scaling = {
-        p->forget_multiplier, p->forget_shift, p->update_multiplier, p->update_shift,    p->output_multiplier,
-        p->output_shift,      p->cell_min,     p->cell_max,          p->tanh_multiplier, p->tanh_shift,
-    };
-    return scaling;
-}
-
-/* All units of a time: their outputs and their new cells. */
-static void all_units(TYPE_t *output, const gate_weights *weights, int16_t *cells, const TYPE_t *x, const TYPE_t *hidden,
-                      const PARAMS *p)
-{
-    const kibi_lstm_scaling scaling = scaling_of(p);
-    const int32_t units = p->units < BLOCK ? 1 : BLOCK;
-    int32_t unit = 0;
-    while (unit < p->units) {
-        /* The last block has the last units, of which some are computed already. */
-        const int32_t first = unit < p->units - units ? unit : p->units - units;
-        int16_t gates[BLOCK * KIBI_LSTM_GATES];
-        for (int32_t gate = 0; gate < KIBI_LSTM_GATES; ++gate) {
-            gate_sums(gates + gate, weights + gate, gate, first, units, x, hidden, p);
-        }
-        for (; unit < first + units; ++unit) {
-            const int32_t scaled = kibi_lstm_unit(cells + unit, gates + (unit - first) * KIBI_LSTM_GATES, &scaling);
-            output[unit] = RESULT;
-        }
-    }
-}
-
-void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch, void *const *states)
-{
-    const PARAMS *const p = params;
-    const gate_weights weights[KIBI_LSTM_GATES] = {
-        {KIBI_AT(int8_t, p, input_to_input), KIBI_AT(int8_t, p, recurrent_to_input)},
-        {KIBI_AT(int8_t, p, input_to_forget), KIBI_AT(int8_t, p, recurrent_to_forget)},
-        {KIBI_AT(int8_t, p, input_to_cell), KIBI_AT(int8_t, p, recurrent_to_cell)},
-        {KIBI_AT(int8_t, p, input_to_output), KIBI_AT(int8_t, p, recurrent_to_output)},
-    };
-    TYPE_t *hidden = (TYPE_t *)states[0];
-    int16_t *cells = (int16_t *)states[1];
-    (void)scratch;
-    for (int32_t batch = 0; batch < p->batches; ++batch) {
-        for (int32_t time = 0; time < p->times; ++time) {
-            all_units(output, weights, cells, *rows, hidden, p);
-            memcpy(hidden, output, (size_t)p->units * sizeof(*hidden));
-            output += p->units;
-            ++rows;
-        }
-        hidden += p->units;
-        cells += p->units;
-    }
-}
-
 /*= kibi_svdf_KIND
  *  KIND: s8 s8_s16
  *  STATE s8: int8_t
  *  STATE s8_s16: int16_t
  *  NEWEST s8: p->state_zero_point + kibi_clamp(scaled, -128, 127)
  *  NEWEST s8_s16: kibi_clamp(scaled, -32768, 32767)
+ *  UNITS s8: kibi_svdf_units_s8
+ *  UNITS s8_s16: kibi_svdf_units_s16
+ *  ZERO s8: p->state_zero_point
+ *  ZERO s8_s16: 0
+ *  HAS_WORDS s8: p->memory % 4 == 0 && p->memory >= 8
+ *  HAS_WORDS s8_s16: p->memory % 2 == 0 && p->memory >= 4
  *  WEIGHTED s8: kibi_remember_s8(sum, state, w, p->memory, p->state_zero_point, (int8_t)newest)
  *  WEIGHTED s8_s16: kibi_remember_s16(sum, state, w, p->memory, newest)
  *  SVDF with a memory of int8 or of int16. Source of the rule: TFLM, micro/kernels/svdf_common.cc. */
@@ -328,6 +215,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 #include "kibi_dot_4x1_s8.h"
 #include "kibi_requantize.h"
 #include "kibi_svdf_memory.h"
+#include "kibi_svdf_units.h"
 
 enum { BLOCK = 4 }; /* filters whose results are computed together */
 
@@ -354,6 +242,35 @@ static void next_features(features *f, const int8_t *x, const PARAMS *p)
     }
 }
 
+/* True if all units of a vector were computed, by fours: those of one filter each, with a memory of whole words. */
+static int by_fours(int8_t *output, const int8_t *x, STATE *state, const PARAMS *p)
+{
+    const int32_t *const bias = KIBI_AT(int32_t, p, feature_bias);
+    int32_t results[BLOCK];
+    kibi_svdf_units task;
+    if (p->filters_per_unit != 1 || p->units % BLOCK != 0 || !(HAS_WORDS)) {
+        return 0;
+    }
+    task.feature_multiplier = (int32_t)((uint32_t)p->feature_multiplier << 1);
+    task.feature_shift = ~p->feature_shift;
+    task.bias = KIBI_AT(int32_t, p, bias);
+    task.state = state;
+    task.weights = KIBI_AT(STATE, p, weights_time);
+    task.memory = p->memory;
+    task.output_multiplier = (int32_t)((uint32_t)p->output_multiplier << 1);
+    task.output_shift = ~p->output_shift;
+    task.output_zero_point = p->output_zero_point;
+    task.output = output;
+    task.results_end = results + BLOCK;
+    task.state_zero_point = ZERO;
+    for (int32_t filter = 0; filter < p->units; filter += BLOCK) {
+        kibi_dot_4x1_s8(results, bias + filter, KIBI_AT(int8_t, p, weights_feature) + filter * p->depth, p->depth, x, p->depth);
+        task.results = results;
+        UNITS(&task);
+    }
+    return 1;
+}
+
 void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, void *scratch, void *const *states)
 {
     const PARAMS *const p = params;
@@ -361,6 +278,11 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
     (void)scratch;
     for (int32_t batch = 0; batch < p->batches; ++batch) {
         const int8_t *const x = rows[0] + batch * p->depth;
+        if (by_fours(output, x, state, p) != 0) {
+            output += p->units;
+            state += p->units * p->memory;
+            continue;
+        }
         const STATE *w = KIBI_AT(STATE, p, weights_time);
         features f = {0, 0, {0}};
         int32_t filter = 0;
