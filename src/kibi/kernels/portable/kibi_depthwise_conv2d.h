@@ -222,6 +222,36 @@ void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const
                                              const kibi_depthwise_conv2d_s8_3x3_multiplied_params *params, void *scratch);
 
 typedef struct {
+    /* [depth_multiplier][blocks of four input channels][words]; the header of the kernel for multiplier 1 describes
+     * a block. Where the number of input channels is not a multiple of four, the last block has the last four, some
+     * of which the block before it has, too */
+    const int32_t *blocks;
+    int16_t input_width;
+    int16_t input_channels;    /* at least 4 */
+    int16_t depth_multiplier;  /* output channels that read an input channel */
+    int16_t input_zero_point;  /* -128 ... 127 */
+    int16_t output_width;
+    int16_t output_zero_point; /* -128 ... 127 */
+    int16_t activation_min;    /* -128 ... 127 */
+    int16_t activation_max;    /* -128 ... 127 */
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    int16_t pad;               /* columns of padding before the first input column */
+    int16_t pixels;            /* neighbouring pixels that are computed at once */
+} kibi_depthwise_conv2d_s8_columns_multiplied_params;
+
+/* The same with any window, four input channels at a time.
+ * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
+ * computed at once, and of those after them, are not written over before these are.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
+ * scratch: [pixels][input_channels]. */
+void kibi_depthwise_conv2d_s8_columns_multiplied(int8_t *output, const int8_t *const *rows,
+                                                 const kibi_depthwise_conv2d_s8_columns_multiplied_params *params,
+                                                 void *scratch);
+
+typedef struct {
     /* [blocks of four channels][26]; the kernel's header describes a block. Where the number of channels is not a
      * multiple of four, the last block has the last four, some of which the block before it has, too */
     const int32_t *blocks;
