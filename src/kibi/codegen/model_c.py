@@ -212,7 +212,7 @@ def _copied(b: EmitContext, number: int) -> CCode:
     if number not in staged_c.copied_nodes(b):
         return code("")
     struct = word(struct_name(b.calls[number].kernel))
-    return code("    const $struct *const params = $copy;\n", struct=struct, copy=staged_c.copy(b, number))
+    return staged_c.copy(b, number, code("const $struct *const params = (const $struct *)", struct=struct))
 
 
 def _step(b: EmitContext, number: int, depth: int) -> CCode:
