@@ -311,5 +311,13 @@ CODEGEN = (
         "A kernel reads pointers in the place of its constants.",
         ("tests/planner/test_copies_and_long_rows.py", "-k", "copies_give"),
     ),
+    Mutation(
+        "codegen.shared-steps-look-for-copies-where-scratch-begins",
+        "codegen/shared_steps_c.py",
+        "arena + at->scratch + at->copied;",
+        "arena + at->scratch;",
+        "A node that shares a function takes the windows of its pixels for the copy of its parameters.",
+        ("tests/codegen/test_shared_steps.py", "-k", "own_copies"),
+    ),
 )
 """All of them."""

@@ -189,10 +189,9 @@ def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     takes = b.schedule.takes[number]
     body = memory_c.states(b, number) + fetch_c.parameters(b, number) + _copied(b, number)
     if takes is Takes.STEPS:
-        next_step = code("step += $rows", rows=b.graph.views[number].steps) if number in b.wide else code("++step")
-        body += code(
-            "    for (; step < end; $next_step) {\n${step}    }\n", next_step=next_step, step=_step(b, number, 2)
-        )
+        # One call makes all rows of a wide node: a loop would keep what the next one needs on the stack.
+        way = code("if (step < end)") if number in b.wide else code("for (; step < end; ++step)")
+        body += code("    $way {\n${step}    }\n", way=way, step=_step(b, number, 2))
     else:
         body += _step(b, number, 1)
     body = measured(b, number, body)
@@ -214,7 +213,7 @@ def _copied(b: EmitContext, number: int) -> CCode:
     if number not in staged_c.copied_nodes(b):
         return code("")
     struct = word(struct_name(b.calls[number].kernel))
-    return code("    const $struct *const params = $copy;\n", struct=struct, copy=staged_c.copy(b, number))
+    return staged_c.copy(b, number, code("const $struct *const params = (const $struct *)", struct=struct))
 
 
 def _step(b: EmitContext, number: int, depth: int) -> CCode:

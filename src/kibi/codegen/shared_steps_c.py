@@ -16,7 +16,7 @@ from kibi.codegen.memory_c import step_parameters
 from kibi.codegen.offsets_c import Offsets, table_offsets
 from kibi.codegen.profile_c import measured
 from kibi.codegen.schedule import Takes
-from kibi.codegen.staged_c import copied_nodes, copy
+from kibi.codegen.staged_c import copied_nodes, copy, place_in_scratch
 from kibi.ir import Tensor
 from kibi.kernels.params import struct_name
 from kibi.text.c import CCode, code, comment, filled, plain, type_name, word
@@ -192,6 +192,20 @@ def _node_type(b: EmitContext, shared: SharedSteps) -> CCode:
     """The type of the data of a node."""
     limits = [access.rows for number in shared.kinds for access in b.accesses[number]]
     strides = [value for number in shared.kinds for a in b.accesses[number] for value in (a.start, a.stride)]
+    about = "The steps of a node: its rows, and the first row that step 0 reads, and how many further on the next one."
+    copied, reader = code(""), code("")
+    if places := [place_in_scratch(b, number) for number in _copied(b, shared)]:
+        about += " Without `params`, a copy of them is in the scratch, from byte `copied` on."
+        copied = code("    $kind copied;\n", kind=integer_type(places))
+        reader = code(
+            """\
+static inline const void *params_of(const uint8_t *arena, const node_steps *at)
+{
+    return at->params != NULL ? at->params : arena + at->scratch + at->copied;
+}
+
+"""
+        )
     return code(
         """\
 ${about}typedef struct {
@@ -199,15 +213,15 @@ ${about}typedef struct {
     const row_place *source;
     const row_place *output;
     $offset scratch;
-    $limit rows;
+${copied}    $limit rows;
     $stride start;
     $stride stride;
 } node_steps;
 
-""",
-        about=comment(
-            "The steps of a node: its rows, and the first row that step 0 reads, and how many further on the next one."
-        ),
+$reader""",
+        about=comment(about),
+        copied=copied,
+        reader=reader,
         offset=integer_type([b.plan.arena_bytes]),
         limit=integer_type(limits),
         stride=integer_type([*strides, -1]),
@@ -225,8 +239,7 @@ def _function(b: EmitContext, shared: SharedSteps, kind: StepKind) -> CCode:
     takes = _takes(b, shared, kind)
     depth = 2 if takes is Takes.STEPS else 1
     output = code("($output *)(void *)row_at(arena, at->output, step)", output=type_name(kind.output_c_type))
-    params = code("(const $struct *)at->params", struct=word(struct_name(kind.kernel)))
-    given = [output, code("rows"), params, code("arena + at->scratch")]
+    given = [output, code("rows"), _params(b, shared, kind), code("arena + at->scratch")]
     body = _fetch(b, kind, depth) + call_statement(word(kind.kernel), given, depth)
     if takes is Takes.STEPS:
         body = code("    for (; step < end; ++step) {\n${body}    }\n", body=body)
@@ -235,6 +248,22 @@ def _function(b: EmitContext, shared: SharedSteps, kind: StepKind) -> CCode:
         del parameters[2]
     head = code("static KIBI_NOINLINE void $name(", name=function_name(b, kind))
     return code("$head{\n${body}}\n", head=wrapped(head, parameters, code(")\n"), 0), body=body)
+
+
+def _params(b: EmitContext, shared: SharedSteps, kind: StepKind) -> CCode:
+    """The parameters of a step; of a node that has a copy of them, the copy.
+
+    Each step finds the copy anew: a pointer in the node's function would keep that function's frame on the stack.
+    """
+    place = code("at->params")
+    if any(shared.kinds[number] == kind for number in _copied(b, shared)):
+        place = code("params_of(arena, at)")
+    return code("(const $struct *)$place", struct=word(struct_name(kind.kernel)), place=place)
+
+
+def _copied(b: EmitContext, shared: SharedSteps) -> tuple[int, ...]:
+    """The nodes that share functions and have copies of their constants."""
+    return tuple(number for number in copied_nodes(b) if number in shared.kinds)
 
 
 def _fetch(b: EmitContext, kind: StepKind, depth: int) -> CCode:
@@ -283,22 +312,24 @@ def steps_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
     view, access, kind = b.graph.views[number], b.accesses[number][0], shared.kinds[number]
     scratch, takes = b.plan.scratch_of(number), b.schedule.takes[number]
     name = code("steps_$number", number=b.numbers[number])
+    nodes = _copied(b, shared)
+    is_copied = number in nodes
+    copied = place_in_scratch(b, number) if is_copied else 0
     fields = [
-        code("&params_$number", number=b.numbers[number]),
+        code("NULL") if is_copied else code("&params_$number", number=b.numbers[number]),
         code("&$rows", rows=b.table_name(view.row_tensors[0], code("rows"))),
         code("&$rows", rows=b.table_name(view.output, code("rows"))),
-        *(code("$n", n=n) for n in (scratch.offset if scratch else 0, access.rows, access.start, access.stride)),
+        code("$offset", offset=scratch.offset if scratch else 0),
+        *([code("$copied", copied=copied)] if nodes else []),
+        *(code("$n", n=n) for n in (access.rows, access.start, access.stride)),
     ]
     step = code("0") if takes is Takes.NOTHING else code("step")
     given = [code("arena"), step]
     if _takes(b, shared, kind) is Takes.STEPS:
         given.append(code("end") if takes is Takes.STEPS else total(step, 1, code("")))
     data = wrapped(code("static const node_steps $name = {", name=name), fields, code("};\n"), 0)
-    copied = code("")
-    if number in copied_nodes(b):
-        copied = code("    node_steps at = $name;\n    at.params = $copy;\n", name=name, copy=copy(b, number))
-        name = code("at")
-    call = copied + call_statement(function_name(b, kind), [*given, code("&$name", name=name)], 1)
+    call = copy(b, number, code("(void)")) if is_copied else code("")
+    call += call_statement(function_name(b, kind), [*given, code("&$name", name=name)], 1)
     return code(
         """\
 $data

@@ -1,11 +1,10 @@
 """C text of copies of constants in the arena, from which kernels read them in each row step."""
 
-from kibi.codegen.c_text import integer_type
+from kibi.codegen.c_text import call_statement, integer_type
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.memory_c import scratch
 from kibi.codegen.schedule import Takes
-from kibi.kernels.params import struct_name
-from kibi.text.c import CCode, code, filled, word
+from kibi.text.c import CCode, code, comment, filled
 
 HEADER = "kibi_move_bytes.h"
 """The header of the function that copies."""
@@ -29,9 +28,7 @@ def definitions(b: EmitContext) -> CCode:
         return code("")
     return code(
         """\
-/* Copies a node's parameters, and the constants to which they lead, to its scratch. Returns the copy. `sizes` has the bytes of each
- * constant, in the order of the pointers with which the parameters begin, and then 0. */
-static KIBI_NOINLINE const void *staged(uint8_t *to, const void *params, int32_t bytes, const $kind *sizes)
+${about}static KIBI_NOINLINE const void *staged(uint8_t *to, const void *params, int32_t bytes, const $kind *sizes)
 {
     uint8_t *pointer = to;
     uint8_t *end = kibi_move_bytes(to, params, bytes);
@@ -47,6 +44,10 @@ static KIBI_NOINLINE const void *staged(uint8_t *to, const void *params, int32_t
 }
 
 """,
+        about=comment(
+            "Copies a node's parameters, and the constants to which they lead, to its scratch. Returns the copy. `sizes` has the "
+            "bytes of each constant, in the order of the pointers with which the parameters begin, and then 0."
+        ),
         kind=_kind(b),
     )
 
@@ -65,17 +66,24 @@ def sizes(b: EmitContext, number: int) -> CCode:
     )
 
 
-def copy(b: EmitContext, number: int) -> CCode:
-    """An expression that copies a node's constants, and is the pointer to its parameters."""
-    call, buffer = b.calls[number], b.plan.scratch_of(number)
-    offset = call.scratch_bytes - call.staged_bytes
-    return code(
-        "(const $struct *)staged($scratch + $offset, &params_$number, (int32_t)sizeof(params_$number), copied_$number)",
-        struct=word(struct_name(call.kernel)),
-        scratch=scratch(b, buffer),
-        offset=offset,
-        number=b.numbers[number],
+def copy(b: EmitContext, number: int, head: CCode) -> CCode:
+    """The statement that copies a node's constants; after `head` comes the pointer to its parameters, of any type."""
+    start = code(
+        "$scratch + $offset", scratch=scratch(b, b.plan.scratch_of(number)), offset=place_in_scratch(b, number)
     )
+    name = b.numbers[number]
+    given = [
+        start,
+        code("&params_$number", number=name),
+        code("(int32_t)sizeof(params_$number)", number=name),
+        code("copied_$number", number=name),
+    ]
+    return call_statement(head + code("staged"), given, 1)
+
+
+def place_in_scratch(b: EmitContext, number: int) -> int:
+    """Where in a node's scratch, in bytes, the copy of its parameters is."""
+    return b.calls[number].scratch_bytes - b.calls[number].staged_bytes
 
 
 def _kind(b: EmitContext) -> CCode:

@@ -217,7 +217,7 @@ static inline int has_three_rows(const task *t, int is_at_edge)
 }
 
 /* Widens the windows of such a block. */
-static inline void widen_three_rows(const task *t, int is_at_edge)
+static KIBI_NOINLINE void widen_three_rows(const task *t, int is_at_edge)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
     const int32_t columns = 3 * p->stride + p->kernel_width;

@@ -17,8 +17,8 @@
 enum { MOST_PIXELS = 4, MORE_COLUMNS = 2 };
 
 /* Widens the columns of a pass, which begins at channel `first` of the rows; returns what is after them. */
-static inline int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *p,
-                                    int32_t first, int32_t start, int32_t pixels)
+static KIBI_NOINLINE int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *p,
+                                   int32_t first, int32_t start, int32_t pixels)
 {
     const int8_t *columns[MOST_PIXELS + MORE_COLUMNS];
     const int8_t *const *const end = rows + p->rows_at_once;
