@@ -4,8 +4,8 @@
     python benchmarks/code_sizes.py --write    ... and record it in `src/kibi/selection/code_sizes.json`
     python benchmarks/code_sizes.py --check    ... and end with 1 where it differs
 
-Each function that a choice may bring into a library is compiled once for each set of the parts that layers may need of it. Sizes
-depend on the compiler, which the record names; the order of kernels by size hardly does.
+Each function that a choice may bring into a library is compiled once for each set of the parts that layers may need of it, and that
+change its code. Sizes depend on the compiler, which the record names; the order of kernels by size hardly does.
 """
 
 import argparse
@@ -39,11 +39,6 @@ class Size:
 
     code_bytes: int
     calls: tuple[str, ...]
-
-    @property
-    def record(self) -> list[Any]:
-        """As the record has it."""
-        return [self.code_bytes, *self.calls]
 
 
 def main() -> None:
@@ -81,10 +76,34 @@ def measured(kernels: frozenset[str]) -> dict[str, Any]:
             (Path(folder) / name).write_text(text, encoding="utf-8")
         for name in texts:
             if name.endswith(".c"):
-                parts = parts_of(name, texts)
-                sizes = [_compiled(Path(folder) / name, parts, needed) for needed in _subsets(parts)]
-                found[name.removesuffix(".c")] = {"parts": parts, "sizes": [each.record for each in sizes]}
+                source = Path(folder) / name
+                parts = _parts_that_count(source, parts_of(name, texts))
+                found[name.removesuffix(".c")] = record_of(
+                    parts, [_size(source, parts, needed) for needed in _subsets(parts)]
+                )
     return dict(sorted(found.items()))
+
+
+def record_of(parts: list[str], sizes: list[Size]) -> dict[str, Any]:
+    """The sizes of a function, for all sets of its parts in the order of numbers whose bit N is part N.
+
+    Of each function that it calls, bit S of a hexadecimal number says whether set S of its parts does.
+    """
+    called = sorted({name for each in sizes for name in each.calls})
+    calls = {name: f"{sum((name in each.calls) << bit for bit, each in enumerate(sizes)):x}" for name in called}
+    return {"parts": parts, "sizes": [each.code_bytes for each in sizes], "calls": calls}
+
+
+def _parts_that_count(source: Path, parts: list[str]) -> list[str]:
+    """Those parts that change the code of a file, alone or besides all others: a header declares some that others use."""
+    found = []
+    for part in parts:
+        none, others = tuple(False for _ in parts), tuple(each != part for each in parts)
+        only, every = tuple(each == part for each in parts), tuple(True for _ in parts)
+        pairs = ((none, only), (others, every))
+        if any(_code(source, parts, without) != _code(source, parts, besides) for without, besides in pairs):
+            found.append(part)
+    return found
 
 
 def parts_of(file: str, texts: Mapping[str, str]) -> list[str]:
@@ -104,10 +123,21 @@ def _subsets(parts: list[str]) -> Iterator[tuple[bool, ...]]:
         yield choice[::-1]
 
 
-def _compiled(source: Path, parts: list[str], needed: tuple[bool, ...]) -> Size:
+def _compiled(source: Path, parts: list[str], needed: tuple[bool, ...]) -> Path:
     flags = [f"-D{part}={int(is_needed)}" for part, is_needed in zip(parts, needed, strict=True)]
     (path,) = compile_objects([source], target(RECORDED_TARGET), level=LEVEL, includes=[source.parent], flags=flags)
-    with path.open("rb") as stream:
+    return path
+
+
+def _code(source: Path, parts: list[str], needed: tuple[bool, ...]) -> list[tuple[str, bytes]]:
+    """The contents of the sections that go into flash."""
+    with _compiled(source, parts, needed).open("rb") as stream:
+        sections = ELFFile(stream).iter_sections()
+        return [(each.name, each.data()) for each in sections if each["sh_flags"] & SH_FLAGS.SHF_ALLOC]
+
+
+def _size(source: Path, parts: list[str], needed: tuple[bool, ...]) -> Size:
+    with _compiled(source, parts, needed).open("rb") as stream:
         return size_of(ELFFile(stream))
 
 
@@ -130,7 +160,7 @@ def text_of(functions: Mapping[str, Any]) -> str:
 
 
 def _shown(entry: Mapping[str, Any] | None) -> str:
-    return "nothing" if entry is None else ", ".join(str(size[0]) for size in entry["sizes"])
+    return "nothing" if entry is None else ", ".join(map(str, entry["sizes"]))
 
 
 if __name__ == "__main__":

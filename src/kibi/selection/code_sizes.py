@@ -47,9 +47,9 @@ def code_bytes(kernels: Iterable[str], parts: frozenset[str], paid: frozenset[st
             continue
         seen.add(name)
         entry = _entry(name)
-        size, *called = entry["sizes"][sum(1 << bit for bit, part in enumerate(entry["parts"]) if part in parts)]
-        total += size
-        waiting += called
+        needed = sum(1 << bit for bit, part in enumerate(entry["parts"]) if part in parts)
+        total += entry["sizes"][needed]
+        waiting += [each for each, sets in entry["calls"].items() if int(sets, 16) >> needed & 1]
     return total
 
 
