@@ -68,8 +68,8 @@ def test_verify_names_the_first_operator_that_differs(monkeypatch: pytest.Monkey
 
     original = kernels.closure
 
-    def wrong(names: frozenset[str], sets: tuple[str, ...]) -> dict[str, CCode]:
-        texts = original(names, sets)
+    def wrong(names: frozenset[str], sets: tuple[str, ...], headers: frozenset[str]) -> dict[str, CCode]:
+        texts = original(names, sets, headers)
         name = "kibi_add_s8.c"
         sums = re.compile(r"kibi_clamp\((sum\w*(?:\(a, b, p\))?), ")
         return texts | {name: CCode(sums.sub(r"kibi_clamp(\1 + 1, ", texts[name].text))}

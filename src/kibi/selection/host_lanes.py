@@ -18,6 +18,7 @@ from kibi.kernels.params.convolution_lanes import (
     DepthwiseLanesParams,
 )
 from kibi.kernels.params.depthwise_conv2d import DepthwiseF32Params, DepthwiseS8Params
+from kibi.kernels.params.description import Params
 from kibi.kernels.params.fully_connected import FullyConnectedF32Params, FullyConnectedS8Params
 from kibi.quant import wrap_s32
 from kibi.selection.variant import Goal, Variant
@@ -41,7 +42,7 @@ def pack_convolution(call: KernelCall) -> KernelCall | None:
     layer = call.params_as(Conv2DS8Params)
     if layer.groups > 1:
         return None
-    sizes = layer.scalars_for(Conv2DLanesParams)
+    sizes = _scalars(layer, Conv2DLanesParams)
     return _convolution(call, layer, {**sizes, "input_zero_point": int(layer.padding[0])})
 
 
@@ -51,7 +52,7 @@ def pack_fully_connected(call: KernelCall) -> KernelCall | None:
     sizes = _vector_sizes(layer)
     if sizes is None:
         return None
-    return _convolution(call, layer, {**layer.scalars_for(Conv2DLanesParams), **sizes, "input_zero_point": 0})
+    return _convolution(call, layer, {**_scalars(layer, Conv2DLanesParams), **sizes, "input_zero_point": 0})
 
 
 def pack_depthwise(call: KernelCall) -> KernelCall | None:
@@ -66,14 +67,14 @@ def pack_depthwise(call: KernelCall) -> KernelCall | None:
     taps = _whole_blocks(np.tile(_whole_quads(weights.transpose(2, 1, 0)), (times, 1, 1)))
     blocks = taps.reshape(-1, _BLOCK, layer.kernel_width, rows, _QUAD).transpose(0, 3, 2, 1, 4)
     constants = _packed(layer, blocks, taps.reshape(len(taps), -1), times)
-    params = DepthwiseLanesParams(**constants, **layer.scalars_for(DepthwiseLanesParams))
+    params = DepthwiseLanesParams(**constants, **_scalars(layer, DepthwiseLanesParams))
     return KernelCall("kibi_depthwise_conv2d_s8_lanes", params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
 def pack_convolution_f32(call: KernelCall) -> KernelCall | None:
     """Weights in blocks; None for groups, for large windows, and for weights that are no finite numbers."""
     layer = call.params_as(Conv2DF32Params)
-    return None if layer.groups > 1 else _convolution_f32(call, layer, layer.scalars_for(Conv2DF32LanesParams))
+    return None if layer.groups > 1 else _convolution_f32(call, layer, _scalars(layer, Conv2DF32LanesParams))
 
 
 def pack_fully_connected_f32(call: KernelCall) -> KernelCall | None:
@@ -82,7 +83,7 @@ def pack_fully_connected_f32(call: KernelCall) -> KernelCall | None:
     sizes = _vector_sizes(layer)
     if sizes is None:
         return None
-    return _convolution_f32(call, layer, {**layer.scalars_for(Conv2DF32LanesParams), **sizes})
+    return _convolution_f32(call, layer, {**_scalars(layer, Conv2DF32LanesParams), **sizes})
 
 
 def pack_depthwise_f32(call: KernelCall) -> KernelCall | None:
@@ -96,7 +97,7 @@ def pack_depthwise_f32(call: KernelCall) -> KernelCall | None:
         filter=np.ascontiguousarray(blocks.transpose(0, 2, 1)).reshape(-1),
         bias=_whole_blocks(layer.bias),
         channels=layer.input_channels,
-        **layer.scalars_for(DepthwiseF32LanesParams),
+        **_scalars(layer, DepthwiseF32LanesParams),
     )
     return KernelCall("kibi_depthwise_conv2d_f32_lanes", params, inplace_distance_bytes=call.inplace_distance_bytes)
 
@@ -107,6 +108,12 @@ def pack_add(call: KernelCall) -> KernelCall | None:
     if layer.pieces > 1 or not layer.step1 or not layer.step2:
         return None
     return replace(call, kernel="kibi_add_s8_lanes", params=AddLanesParams(**layer.scalars_for(AddLanesParams)))
+
+
+def _scalars(layer: Params, kind: type[Params]) -> dict[str, Any]:
+    """The numbers that a layer has in common with another kind. One column has no dilation, whatever the model says of it."""
+    numbers = layer.scalars_for(kind)
+    return {**numbers, "dilation": 1} if numbers.get("kernel_width") == 1 else numbers
 
 
 def _convolution(

@@ -18,6 +18,7 @@ class _LanesParams(Params):
         require: 1 <= min(input_width, min(output_width, min(kernel_rows, min(kernel_width, min(stride, dilation)))))
         require: 0 <= pad < 2**20
         require: (output_width - 1) * stride + (kernel_width - 1) * dilation < 2**30
+        require: dilation <= 32768
     """
 
 

@@ -3,6 +3,7 @@
 #define KIBI_EXPONENTIALS_S8_H
 
 #include "kibi_requantize.h"
+#include "kibi_leading_zeros.h"
 
 /* Sums of exponentials have this many integer bits. */
 enum { KIBI_SUM_BITS = 12 };
@@ -30,21 +31,6 @@ static inline int32_t kibi_one_over_one_plus(int32_t a)
         x = kibi_wrapping_add(x, kibi_shift_left_saturating(kibi_multiply(x, error), 2));
     }
     return kibi_shift_left_saturating(x, 1);
-}
-
-/* Of what is not 0. */
-static inline int32_t kibi_leading_zeros(uint32_t value)
-{
-#if defined(__GNUC__) && defined(__ARM_FEATURE_CLZ)
-    return __builtin_clz(value);
-#else
-    int32_t count = 0;
-    while ((value & 0x80000000u) == 0u) {
-        value <<= 1;
-        ++count;
-    }
-    return count;
-#endif
 }
 
 /* value / 2**exponent, rounded half up. value: 0 or more. exponent: 1 … 31. */
