@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kibi.emulator.thumb import Form, decode, decode_span
+from kibi.emulator.arm.thumb import Form, decode, decode_span
 from kibi.targets import targets
 from tests.emulator.conftest import Program
 

@@ -11,7 +11,7 @@ from kibi.errors import TargetError
 
 
 class Timing(Enum):
-    """The published timings that describe a core's pipeline; see `kibi.emulator.cycles`."""
+    """The published timings that describe a core's pipeline; see `kibi.emulator.arm.cycles`."""
 
     CORTEX_M0PLUS = "cortex-m0+"
     CORTEX_M3 = "cortex-m3"
@@ -23,6 +23,14 @@ class Timing(Enum):
     def remark(self) -> str:
         """What a reader of an estimate has to know about where it comes from; empty for a core with a table of Arm's."""
         return _REMARKS.get(self, "")
+
+
+class InstructionSet(Enum):
+    """What the code of a target is made of, as far as Kibi's tools have to know it."""
+
+    THUMB = "thumb"
+    RISCV = "riscv32"
+    OTHER = ""
 
 
 _REMARKS = {
@@ -71,6 +79,12 @@ class Target:
     def is_known(self) -> bool:
         """True if Kibi's compilers build for it; False for code that any compiler takes."""
         return self.is_host or bool(self.zig_target)
+
+    @property
+    def instruction_set(self) -> InstructionSet:
+        """The instruction set that its triple begins with; `OTHER` where no part of Kibi depends on it."""
+        name = self.zig_target.partition("-")[0]
+        return InstructionSet(name) if name in {each.value for each in InstructionSet} else InstructionSet.OTHER
 
 
 _SOFT = "thumb-freestanding-eabi"
