@@ -2,10 +2,11 @@
 
 from kibi.emulator.architecture import Architecture
 from kibi.emulator.arm import ARM
+from kibi.emulator.riscv import RISCV
 from kibi.errors import EmulationError
 from kibi.targets import InstructionSet, Target, targets
 
-_ARCHITECTURES = {InstructionSet.THUMB: ARM}
+_ARCHITECTURES = {InstructionSet.THUMB: ARM, InstructionSet.RISCV: RISCV}
 
 
 def architecture_of(target: Target) -> Architecture:

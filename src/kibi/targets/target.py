@@ -48,8 +48,8 @@ class Target:
         description: one line for `kibi targets`.
         kernel_sets: the kernel sets that it can run, best first; the last one is `portable`.
         zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host and for unknown processors.
-        gcc_flags: machine flags for `arm-none-eabi-gcc`; empty if that compiler does not apply.
-        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`); empty if the target is not emulated.
+        gcc_flags: machine flags for GCC and clang; empty if neither applies.
+        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`, `UC_CPU_RISCV32_…`); empty if the target is not emulated.
         arena_alignment_bytes: the least alignment of a region's start; larger elements need more.
         unaligned_words: True if the core loads words from any address.
         has_fpu: True if single-precision floats are computed in hardware.
@@ -86,10 +86,16 @@ class Target:
         name = self.zig_target.partition("-")[0]
         return InstructionSet(name) if name in {each.value for each in InstructionSet} else InstructionSet.OTHER
 
+    @property
+    def extensions(self) -> frozenset[str]:
+        """What the core has beside what its CPU model has by itself, by zig's names: of RISC-V the letters of the extensions."""
+        return frozenset(self.zig_cpu.split("+")[1:])
+
 
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "portable")
+_RISCV = "riscv32-freestanding-none"
 _TARGETS = (
     Target(
         "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", ("armv6m", "portable"), _SOFT, "cortex_m0plus",
@@ -115,6 +121,18 @@ _TARGETS = (
         "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _DSP, _HARD,
         "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
         "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33,
+    ),
+    Target(
+        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", ("portable",), _RISCV, "generic_rv32+m+c", ("-march=rv32imc", "-mabi=ilp32"),
+        "SIFIVE_E31", 4, False, False, 160_000_000, None,
+    ),
+    Target(
+        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, RP2350's Hazard3, GD32VF103)", ("portable",), _RISCV, "generic_rv32+m+a+c",
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, None,
+    ),
+    Target(
+        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", ("portable",), _RISCV, "generic_rv32+m+a+f+c",
+        ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None,
     ),
     Target(
         "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,

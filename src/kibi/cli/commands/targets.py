@@ -5,7 +5,7 @@ from typing import Any
 
 from kibi.cli.options.common import DEFAULT_TARGET, AsJson
 from kibi.cli.terminal import output, print_json, say, show, table
-from kibi.targets import Target
+from kibi.targets import InstructionSet, Target
 from kibi.targets import targets as all_targets
 
 
@@ -26,7 +26,7 @@ def targets(*, as_json: AsJson = False) -> None:
             clock_text(target),
             "yes" if target.emulated_cpu else "no",
             "estimated" if target.timing else "",
-            "yes" if target.gcc_flags or target.is_host else "no",
+            "yes" if target.is_host or target.instruction_set is InstructionSet.THUMB else "no",
         )
     show(console, rows)
     say(console)
