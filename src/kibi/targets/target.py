@@ -1,6 +1,7 @@
 """The target table: what Kibi knows of each processor.
 
-Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. Clock
+Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. RISC-V cores
+are named by their extensions, because makers combine them freely. Clock
 rates are those of a common board, and serve only to convert cycle estimates to milliseconds.
 """
 
@@ -88,14 +89,14 @@ class Target:
 
     @property
     def extensions(self) -> frozenset[str]:
-        """What the core has beside what its CPU model has by itself, by zig's names: of RISC-V the letters of the extensions."""
+        """What the CPU model has beside what it has by itself, by zig's names: of RISC-V, letters of extensions and `relax`."""
         return frozenset(self.zig_cpu.split("+")[1:])
 
 
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "portable")
-_RISCV = "riscv32-freestanding-none"
+_RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _TARGETS = (
     Target(
         "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", ("armv6m", "portable"), _SOFT, "cortex_m0plus",
@@ -123,15 +124,15 @@ _TARGETS = (
         "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33,
     ),
     Target(
-        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", ("portable",), _RISCV, "generic_rv32+m+c", ("-march=rv32imc", "-mabi=ilp32"),
+        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", ("portable",), _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),
         "SIFIVE_E31", 4, False, False, 160_000_000, None,
     ),
     Target(
-        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, RP2350's Hazard3, GD32VF103)", ("portable",), _RISCV, "generic_rv32+m+a+c",
+        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, RP2350's Hazard3, GD32VF103)", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
         ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, None,
     ),
     Target(
-        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", ("portable",), _RISCV, "generic_rv32+m+a+f+c",
+        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", ("portable",), _RISCV, "generic_rv32+m+a+f+c+relax",
         ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None,
     ),
     Target(
