@@ -14,12 +14,10 @@ enum { /* what an instruction does */
     ENTERS = 4,       /* the first instruction of an operator's function */
     RETURNS = 8,      /* where the operator being counted returns to */
     MOVES_STACK = 16, /* may lower the stack pointer */
-    CONDITIONAL = 32, /* under an IT instruction; unicorn does not call us where its condition fails, and we count it later */
+    CONDITIONAL = 32, /* under Arm's IT instruction; unicorn does not call us where its condition fails, and we count it later */
     REFUSED = 64,     /* undefined, or nothing that a kernel may use */
     RARE = ENTERS | RETURNS | REFUSED
 };
-
-enum { REGISTER_LR = 10, REGISTER_SP = 12 }; /* unicorn's numbers: arm.h */
 
 typedef struct {
     uint8_t flags;
@@ -74,6 +72,8 @@ typedef struct {
     uint32_t foreseen_address; /* for the audit: what the present instruction was found to access */
     uint32_t foreseen_size;
     uint32_t foreseen_store;
+    uint32_t stack_register;  /* unicorn's numbers */
+    uint32_t return_register; /* ... of what holds the address that a function returns to */
 } kibi_state;
 
 void kibi_on_instruction(void *engine, uint64_t address, uint32_t size, void *user);
@@ -120,8 +120,8 @@ static kibi_instruction *instruction_at(kibi_state *s, uint32_t address)
 static void enter(kibi_state *s, void *engine, uint32_t label)
 {
     kibi_instruction *back;
-    s->return_address = read_register(s, engine, REGISTER_LR) & ~(uint32_t)1;
-    s->return_stack = read_register(s, engine, REGISTER_SP);
+    s->return_address = read_register(s, engine, (int)s->return_register) & ~(uint32_t)1;
+    s->return_stack = read_register(s, engine, (int)s->stack_register);
     back = instruction_at(s, s->return_address);
     if (back != 0) {
         back->flags |= RETURNS;
@@ -131,7 +131,7 @@ static void enter(kibi_state *s, void *engine, uint32_t label)
 
 static void leave_if_returned(kibi_state *s, void *engine, uint32_t address, kibi_instruction *instruction)
 {
-    if (s->label != 0u && address == s->return_address && read_register(s, engine, REGISTER_SP) >= s->return_stack) {
+    if (s->label != 0u && address == s->return_address && read_register(s, engine, (int)s->stack_register) >= s->return_stack) {
         instruction->flags &= (uint8_t)~(unsigned)RETURNS;
         set_label(s, 0u);
     }
@@ -221,7 +221,7 @@ ALWAYS_INLINE void on_instruction(kibi_state *s, void *engine, uint64_t wide_add
     s->next = address + size;
     s->foreseen_size = 0u;
     if (s->pending != 0u) {
-        const uint32_t stack = read_register(s, engine, REGISTER_SP);
+        const uint32_t stack = read_register(s, engine, (int)s->stack_register);
         s->lowest_stack = stack < s->lowest_stack ? stack : s->lowest_stack;
         s->pending = 0u;
     }

@@ -1,6 +1,7 @@
 """The target table: what Kibi knows of each processor.
 
-Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. Clock
+Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. RISC-V cores
+are named by their extensions, because makers combine them freely. Clock
 rates are those of a common board, and serve only to convert cycle estimates to milliseconds.
 """
 
@@ -11,7 +12,7 @@ from kibi.errors import TargetError
 
 
 class Timing(Enum):
-    """The published timings that describe a core's pipeline; see `kibi.emulator.cycles`."""
+    """The published timings that describe a core's pipeline; see `kibi.emulator.arm.cycles`."""
 
     CORTEX_M0PLUS = "cortex-m0+"
     CORTEX_M3 = "cortex-m3"
@@ -23,6 +24,14 @@ class Timing(Enum):
     def remark(self) -> str:
         """What a reader of an estimate has to know about where it comes from; empty for a core with a table of Arm's."""
         return _REMARKS.get(self, "")
+
+
+class InstructionSet(Enum):
+    """What the code of a target is made of, as far as Kibi's tools have to know it."""
+
+    THUMB = "thumb"
+    RISCV = "riscv32"
+    OTHER = ""
 
 
 _REMARKS = {
@@ -40,8 +49,8 @@ class Target:
         description: one line for `kibi targets`.
         kernel_sets: the kernel sets that it can run, best first; the last one is `portable`.
         zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host and for unknown processors.
-        gcc_flags: machine flags for `arm-none-eabi-gcc`; empty if that compiler does not apply.
-        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`); empty if the target is not emulated.
+        gcc_flags: machine flags for GCC and clang; empty if neither applies.
+        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`, `UC_CPU_RISCV32_…`); empty if the target is not emulated.
         arena_alignment_bytes: the least alignment of a region's start; larger elements need more.
         unaligned_words: True if the core loads words from any address.
         has_fpu: True if single-precision floats are computed in hardware.
@@ -72,10 +81,22 @@ class Target:
         """True if Kibi's compilers build for it; False for code that any compiler takes."""
         return self.is_host or bool(self.zig_target)
 
+    @property
+    def instruction_set(self) -> InstructionSet:
+        """The instruction set that its triple begins with; `OTHER` where no part of Kibi depends on it."""
+        name = self.zig_target.partition("-")[0]
+        return InstructionSet(name) if name in {each.value for each in InstructionSet} else InstructionSet.OTHER
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        """What the CPU model has beside what it has by itself, by zig's names: of RISC-V, letters of extensions and `relax`."""
+        return frozenset(self.zig_cpu.split("+")[1:])
+
 
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "portable")
+_RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _TARGETS = (
     Target(
         "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", ("armv6m", "portable"), _SOFT, "cortex_m0plus",
@@ -101,6 +122,18 @@ _TARGETS = (
         "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _DSP, _HARD,
         "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
         "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33,
+    ),
+    Target(
+        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", ("portable",), _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),
+        "SIFIVE_E31", 4, False, False, 160_000_000, None,
+    ),
+    Target(
+        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, RP2350's Hazard3, GD32VF103)", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, None,
+    ),
+    Target(
+        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", ("portable",), _RISCV, "generic_rv32+m+a+f+c+relax",
+        ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None,
     ),
     Target(
         "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,
