@@ -208,8 +208,8 @@ def _by_input_channel(weights: Numbers, scaling: Scaling, multiplier: int) -> Un
 def _of_multiplied(call: Call) -> Unpacked:
     """The weights for the first output channel of each input channel, then for the second one, and so on."""
     p = call.numbers
-    outputs = p.depth_multiplier * p.input_channels
-    found = call.array("filter", p.depth_multiplier, p.kernel_rows, p.kernel_width, p.input_channels)
+    outputs = p.depth_multiplier * p.channels
+    found = call.array("filter", p.depth_multiplier, p.kernel_rows, p.kernel_width, p.channels)
     weights = found.transpose(0, 3, 1, 2).reshape(outputs, p.kernel_rows, p.kernel_width, 1)
     return _by_input_channel(weights, Scaling.of(call, outputs), p.depth_multiplier)
 
@@ -217,16 +217,16 @@ def _of_multiplied(call: Call) -> Unpacked:
 def _of_three_by_three_multiplied(call: Call) -> Unpacked:
     """The same in blocks of four channels."""
     p = call.numbers
-    blocks = call.array("blocks", p.depth_multiplier, -(-p.input_channels // _BLOCK), 26)
-    return _joined([_three_by_three(each, p.input_channels) for each in blocks])
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.channels // _BLOCK), 26)
+    return _joined([_three_by_three(each, p.channels) for each in blocks])
 
 
 def _of_depthwise_columns_multiplied(call: Call) -> Unpacked:
     """The same of any window."""
     p = call.numbers
     words = _depthwise_column_words(p.kernel_rows, p.kernel_width)
-    blocks = call.array("blocks", p.depth_multiplier, -(-p.input_channels // _BLOCK), words)
-    return _joined([_depthwise_columns(each, p.input_channels, (p.kernel_rows, p.kernel_width)) for each in blocks])
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.channels // _BLOCK), words)
+    return _joined([_depthwise_columns(each, p.channels, (p.kernel_rows, p.kernel_width)) for each in blocks])
 
 
 def _joined(passes: Sequence[Unpacked]) -> Unpacked:
