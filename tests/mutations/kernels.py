@@ -232,6 +232,22 @@ _PORTABLE = (
         ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
+        "kernels.s16-blocks-fill-no-group-up",
+        "kernels/armv7em/kibi_conv2d_s16_blocks.c",
+        '"bcc 3f\\n"',
+        '"b 3f\\n"',
+        "A row's first two elements are left out where they fill up the group of the row before.",
+        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+    ),
+    Mutation(
+        "kernels.s16-blocks-lose-short-runs",
+        "kernels/armv7em/kibi_conv2d_s16_blocks.c",
+        '"add r2, r2, r9\\n"',
+        '"add r2, r2, #0\\n"',
+        "The element after a run that ends inside of a group takes the place of its first one.",
+        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+    ),
+    Mutation(
         "kernels.f32-blocks-compute-channels-beyond-the-last",
         "kernels/armv7em/kibi_conv2d_f32.c",
         "channels_of(output, task, filter, p->output_channels - BLOCK, BLOCK, p);",

@@ -340,8 +340,8 @@ void kibi_conv2d_s8_pieces(int8_t *output, const int8_t *const *rows, const kibi
 
 typedef struct {
     /* [pairs of channels][groups of four elements][2]: each word has four weights of a channel, the first, the
-     * third, the second and the fourth in its bytes. Zeros fill up each run of a window to whole fours, and the
-     * channel after an odd last one */
+     * third, the second and the fourth in its bytes. Zeros fill up a window to whole fours, and the channel after an
+     * odd last one */
     const int32_t *filter;
     /* [pairs of channels][4]: both biases, which include -input zero point * the sum of the channel's filter, and
      * both factors: the 15 bits of the multiplier that rule N26 leaves, times 2**(17 + shift). Shifts are to the
@@ -356,8 +356,6 @@ typedef struct {
     int16_t activation_max;
     int16_t kernel_rows;
     int16_t kernel_width;
-    /* neighbouring columns that are a run: kernel_width; or 1, where the columns of a window do not touch */
-    int16_t run;
     int16_t stride;          /* across; the pointers to rows account for the stride and the dilation of rows */
     int16_t dilation;        /* across */
     int16_t pad;             /* columns of padding before the first input column */
@@ -369,7 +367,7 @@ typedef struct {
  * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
  * read: a block's windows are read before its first channel is written.
  * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input. What is outside counts as 0.
- * scratch: aligned as words. The windows of a block's pixels, each run filled up to whole fours. */
+ * scratch: aligned as words. The windows of a block's pixels, each filled up to whole fours. */
 void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *params,
                             void *scratch);
 

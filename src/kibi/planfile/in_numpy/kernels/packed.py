@@ -359,15 +359,14 @@ def _of_int4_fours(call: Call) -> Unpacked:
 
 
 def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
-    """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O]: runs of elements in whole fours."""
+    """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O]: windows in whole fours."""
     p = call.numbers
-    size, pairs = p.run * p.input_channels, -(-p.output_channels // 2)
-    runs, fours = p.kernel_rows * p.kernel_width // p.run, -(-size // 4)
-    words = call.array("filter", pairs, runs * fours, 2).transpose(0, 2, 1)
-    found = np.ascontiguousarray(words).view(np.int8).reshape(2 * pairs, runs, fours, 4)[..., [0, 2, 1, 3]]
-    weights = found.reshape(2 * pairs, runs, -1)[: p.output_channels, :, :size]
-    constants = call.array("channels", pairs, 2, 2).transpose(1, 0, 2).reshape(2, -1)[:, : p.output_channels]
     shape = (p.output_channels, p.kernel_rows, p.kernel_width, p.input_channels)
+    pairs, size = -(-p.output_channels // 2), int(np.prod(shape[1:]))
+    words = call.array("filter", pairs, -(-size // 4), 2).transpose(0, 2, 1)
+    found = np.ascontiguousarray(words).view(np.int8).reshape(2 * pairs, -1, 4)[..., [0, 2, 1, 3]]
+    weights = found.reshape(2 * pairs, -1)[: p.output_channels, :size]
+    constants = call.array("channels", pairs, 2, 2).transpose(1, 0, 2).reshape(2, -1)[:, : p.output_channels]
     return weights.astype(np.int64).reshape(shape), constants.astype(np.int64)
 
 
