@@ -196,8 +196,15 @@ static KIBI_NOINLINE void gather(float *to, const float *const *rows, int32_t pl
 {
     for (int32_t ky = 0; ky < count; ++ky) {
         const float *from = rows[ky] + place;
-        const float *const end = from + run;
-        while (from != end) {
+        int32_t left = run;
+        for (; left >= 3; left -= 3) {
+            __asm__ volatile("ldm %[from]!, {r3, r4, r5}\n\t"
+                             "stm %[to]!, {r3, r4, r5}"
+                             : [from] "+l"(from), [to] "+l"(to)
+                             :
+                             : "r3", "r4", "r5", "memory");
+        }
+        for (; left > 0; --left) {
             *to++ = *from++;
         }
     }
