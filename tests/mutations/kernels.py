@@ -300,7 +300,7 @@ _CORES = (
     ),
     Mutation(
         "kernels.m4-table-answers-for-a-neighbour",
-        "kernels/armv7em/kibi_table_s8.c",
+        "kernels/thumb2/kibi_table_s8.c",
         "sxtb %[b], %[word], ror #8",
         "sxtb %[b], %[word], ror #16",
         "The second of four elements gets the third one's answer.",
@@ -308,7 +308,7 @@ _CORES = (
     ),
     Mutation(
         "kernels.m4-copies-go-up-over-themselves",
-        "kernels/armv7em/kibi_move_bytes.c",
+        "kernels/thumb2/kibi_move_bytes.c",
         '"blo 6f\\n"',
         '"nop\\n"',
         "Bytes that are still to be read are written over where a copy begins inside of its input.",
@@ -324,7 +324,7 @@ _CORES = (
     ),
     Mutation(
         "kernels.m4-padding-leaves-every-fourth-byte",
-        "kernels/armv7em/kibi_pad_s8.c",
+        "kernels/thumb2/kibi_pad_s8.c",
         "* 0x01010101u",
         "* 0x00010101u",
         "Words of padding end with a zero.",
