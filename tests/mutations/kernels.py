@@ -232,6 +232,22 @@ _PORTABLE = (
         ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
+        "kernels.runs-are-copied-over-themselves",
+        "kernels/thumb2/kibi_copy_runs.c",
+        '"cmp r9, r7\\n"',
+        '"cmp r9, #0\\n"',
+        "A run whose copy begins inside of it is read after its end was overwritten.",
+        ("tests/kernels/test_gather_runs.py", "-k", "over_itself"),
+    ),
+    Mutation(
+        "kernels.runs-lose-a-byte",
+        "kernels/thumb2/kibi_copy_runs.c",
+        '"bpl 7f\\n"',
+        '"b 7f\\n"',
+        "The last byte of a run of an odd number of bytes is not copied.",
+        ("tests/kernels/test_gather_runs.py", "-k", "every_length"),
+    ),
+    Mutation(
         "kernels.s16-blocks-fill-no-group-up",
         "kernels/armv7em/kibi_conv2d_s16_blocks.c",
         '"bcc 3f\\n"',
