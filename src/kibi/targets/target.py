@@ -95,7 +95,7 @@ class Target:
 
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
-_DSP = ("armv7em", "portable")
+_DSP = ("armv7em", "thumb2", "portable")
 _RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _TARGETS = (
     Target(
@@ -104,7 +104,7 @@ _TARGETS = (
         Timing.CORTEX_M0PLUS,
     ),
     Target(
-        "cortex-m3", "Arm Cortex-M3 (Armv7-M)", ("armv7m", "portable"), _SOFT, "cortex_m3",
+        "cortex-m3", "Arm Cortex-M3 (Armv7-M)", ("armv7m", "thumb2", "portable"), _SOFT, "cortex_m3",
         ("-mcpu=cortex-m3", "-mthumb", "-mfloat-abi=soft"), "CORTEX_M3", 4, True, False, 72_000_000,
         Timing.CORTEX_M3,
     ),
