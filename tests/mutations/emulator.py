@@ -111,4 +111,20 @@ EMULATOR: tuple[Mutation, ...] = (
         "A function is called with a stack pointer that its procedure call standard does not allow.",
         (_RISCV, "-k", "beyond_eight"),
     ),
+    Mutation(
+        "emulator.hazard3-remembers-branches-forward",
+        "emulator/hook.c",
+        "} else if (address < s->next) {",
+        "} else {",
+        "A branch that is not taken, or taken forward, is predicted to be taken.",
+        ("tests/emulator/test_hazard3.py", "-k", "known_code"),
+    ),
+    Mutation(
+        "emulator.hazard3-stores-wait-for-data",
+        "emulator/riscv/cycles.py",
+        "_READ_SECOND = frozenset({_AMO, _OP, _BRANCH})",
+        "_READ_SECOND = frozenset({_AMO, _OP, _BRANCH, 0x23})",
+        "What was loaded and is stored by the next instruction costs a cycle.",
+        ("tests/emulator/test_hazard3.py", "-k", "known_code"),
+    ),
 )

@@ -12,13 +12,14 @@ from kibi.errors import TargetError
 
 
 class Timing(Enum):
-    """The published timings that describe a core's pipeline; see `kibi.emulator.arm.cycles`."""
+    """The published timings that describe a core's pipeline; see `kibi.emulator.arm.cycles` and `kibi.emulator.riscv.cycles`."""
 
     CORTEX_M0PLUS = "cortex-m0+"
     CORTEX_M3 = "cortex-m3"
     CORTEX_M4 = "cortex-m4"
     CORTEX_M7 = "cortex-m7"
     CORTEX_M33 = "cortex-m33"
+    HAZARD3 = "hazard3"
 
     @property
     def remark(self) -> str:
@@ -37,6 +38,7 @@ class InstructionSet(Enum):
 _REMARKS = {
     Timing.CORTEX_M7: "by others' measurements, not validated",
     Timing.CORTEX_M33: "by the Cortex-M4's table",
+    Timing.HAZARD3: "by its author's table, not validated",
 }
 
 
@@ -128,12 +130,16 @@ _TARGETS = (
         "SIFIVE_E31", 4, False, False, 160_000_000, None,
     ),
     Target(
-        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, RP2350's Hazard3, GD32VF103)", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
-        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, None,
+        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, GD32VF103)", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 160_000_000, None,
     ),
     Target(
         "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", ("portable",), _RISCV, "generic_rv32+m+a+f+c+relax",
         ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None,
+    ),
+    Target(
+        "hazard3", "RISC-V Hazard3 (RP2350), as RV32IMAC", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, Timing.HAZARD3,
     ),
     Target(
         "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,
