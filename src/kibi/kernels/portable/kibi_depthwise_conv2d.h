@@ -118,12 +118,11 @@ void kibi_depthwise_conv2d_s8_3x3(int8_t *output, const int8_t *const *rows,
 /* DEPTHWISE_CONV_2D with multiplier 1, a window of three by three and an activation that cuts off what is below the output's
  * zero point: one output row, four channels at a time.
  * A block: four numbers from which sums start, each 256 times a bias, with -input_zero_point * sum of the channel's filter in it,
- * plus ~shift, all shifts being to the right by at least 1; then 256 times the weights, in pairs, each a word for each channel
+ * plus an addend; then 256 times the weights, in pairs, each a word for each channel
  * with the first of them in the lower half: the first two rows of the window's left column; the third row of the left and the
  * middle column; the first two rows of the middle column; the first two rows of the right one; then those of the third row of
- * the right column, for channels 0 and 2, and for 1 and 3; four multipliers, 0 … 2**31 - 1. No true sum reaches 2**23 in
- * magnitude. A sum that was multiplied, and
- * shifted to the right by ~shift, fits 16 bits.
+ * the right column, for channels 0 and 2, and for 1 and 3; four factors, 0 … 2**31 - 1. Addends and factors are those that
+ * kibi_round_once wants, with a fraction of KIBI_DEPTHWISE_FRACTION_BITS.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.
  * rows: 3 pointers to [input_width][channels]; a row outside the input holds input_zero_point.
