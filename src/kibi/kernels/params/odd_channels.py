@@ -46,12 +46,12 @@ def _contract(fast: type[Params], channels: str, made: str, window: str) -> str:
 class Conv2DBlocksOddParams(Conv2DBlocksParams, kernels=("kibi_conv2d_s8_blocks_odd",)):
     """`Conv2DBlocksParams` but for some channels."""
 
+    odd_count: int = number(DType.S16, _COUNT)
     odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width][input_channels]")
     odd_numbers: Array = array(DType.S32, _NUMBERS)
     odd_bias: Array = array(DType.S32, _BIAS)
     odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
     odd_shift: Array = array(DType.S8, _SHIFT)
-    odd_count: int = number(DType.S16, _COUNT)
     contract = _contract(
         Conv2DBlocksParams, "output_channels", "output_width", "kernel_rows * kernel_width * input_channels"
     )

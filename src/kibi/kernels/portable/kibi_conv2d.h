@@ -439,13 +439,13 @@ typedef struct {
     /* whose windows are in scratch at once, at least 1; of one size, so that weights are read once for all */
     int16_t blocks;
     int16_t rounds_once;           /* 1: outputs are rounded once, with a fraction of 11 bits; 0: twice */
+    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][kernel_width][input_channels] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_conv2d_s8_blocks_odd_params;
 
 /* What kibi_conv2d_s8_blocks computes, of a layer some of whose channels its constants cannot describe: those are computed
