@@ -16,7 +16,8 @@ def _outputs(sums: np.ndarray, found: SingleRounding, zero_point: int, bits: int
     """What a kernel makes of sums `[O, N]` before the activation cuts them."""
     raised = 256 * sums.astype(np.int64) + found.addend[:, None]
     assert abs(raised).max() < 1 << 31
-    return np.clip((zero_point << bits) + (raised * found.factor[:, None] >> 32) >> bits, -128, 127)
+    outputs: np.ndarray = np.clip((zero_point << bits) + (raised * found.factor[:, None] >> 32) >> bits, -128, 127)
+    return outputs
 
 
 @given(
