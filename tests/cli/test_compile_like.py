@@ -17,17 +17,15 @@ def _model(path: Path, seed: int) -> Path:
     return path
 
 
-def _depthwise(path: Path, bias: int) -> Path:
-    """A depthwise convolution whose fast kernel needs small sums."""
+def _depthwise(path: Path, scale: float = 0.002) -> Path:
+    """A depthwise convolution whose fast kernel needs a small scale of its weights."""
     builder = ModelBuilder()
     image = builder.input([1, 8, 8, 8], DType.S8, 0.05, -128)
-    filters = builder.constant(np.full((1, 3, 3, 8), 3, np.int8), [0.002] * 8, [0] * 8, axis=3)
+    filters = builder.constant(np.full((1, 3, 3, 8), 3, np.int8), [scale] * 8, [0] * 8, axis=3)
     output = builder.tensor([1, 8, 8, 8], DType.S8, 0.04, -128)
     options: dict[str, Attribute] = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
     options["fused_activation_function"] = "RELU"
-    builder.operator(
-        "DEPTHWISE_CONV_2D", [image, filters, builder.constant(np.full(8, bias, np.int32))], [output], options
-    )
+    builder.operator("DEPTHWISE_CONV_2D", [image, filters, builder.constant(np.zeros(8, np.int32))], [output], options)
     path.write_bytes(builder.finish([output]))
     return path
 
@@ -49,8 +47,8 @@ def test_other_weights_keep_the_layout(kibi: Kibi, tmp_path: Path) -> None:
 def test_departures_are_told_with_what_each_way_costs(kibi: Kibi, tmp_path: Path) -> None:
     """Nothing is written until one of the ways is chosen."""
     old, new = tmp_path / "old.kibi", tmp_path / "new.kibi"
-    kibi("compile", _depthwise(tmp_path / "a.tflite", 0), "--format", "plan", "-o", old)
-    model = _depthwise(tmp_path / "b.tflite", 7 << 20)
+    kibi("compile", _depthwise(tmp_path / "a.tflite"), "--format", "plan", "-o", old)
+    model = _depthwise(tmp_path / "b.tflite", 0.9)
     done = kibi("compile", model, "--format", "plan", "--like", old, "-o", new)
     assert done.code == 5
     assert "b.tflite cannot keep the layout of old.kibi:" in done.err

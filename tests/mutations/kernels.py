@@ -176,6 +176,22 @@ _PORTABLE = (
         ("tests/kernels/test_conv2d_blocks.py", "-k", "geometries and cortex-m4 and zig and True"),
     ),
     Mutation(
+        "kernels.m4-blocks-round-from-too-small-a-fraction",
+        "kernels/armv7em/kibi_conv2d_s8_pixels.h",
+        "asr #11",
+        "asr #10",
+        "Outputs that are rounded once are twice as large as they should be.",
+        ("tests/kernels/test_conv2d_blocks.py", "-k", "parts_that"),
+    ),
+    Mutation(
+        "selection.thresholds-of-single-roundings-ignore-the-first-half",
+        "selection/single_rounding.py",
+        "(ratio << 31) - (1 << 30)",
+        "(ratio << 31)",
+        "Sums whose first rounding goes up to a step are below it.",
+        ("tests/selection/test_single_rounding.py", "-k", "drawn"),
+    ),
+    Mutation(
         "kernels.softmax-misses-the-last-element",
         "kernels/portable/kibi_exponentials_s8.h",
         "for (int32_t i = 1; i < depth; ++i) {",

@@ -19,13 +19,17 @@ from kibi.ops.windows.convolution_blocks import (
     blocks_at_once,
     side_by_side_bytes,
 )
+from kibi.quant import wrap_s32
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch, dense, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
-from kibi.selection.sums import MOST_SIZE, channels_of, simple_sums
+from kibi.selection.single_rounding import SingleRounding, single_rounding
+from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
 _ALL = (-128, 127)
 """The range of int8."""
+_FRACTION_BITS = 11
+"""Of outputs that are rounded once: enough for scales below 2**-4, which sums of many products have."""
 _RAISED_HALF = 8 * 256 + 8
 """What raises both weights of a packed half by 8."""
 
@@ -47,9 +51,13 @@ def pack(call: KernelCall) -> KernelCall | None:
         return None
     sizes = block_sizes(layer.output_width, pixels)
     blocks = blocks_at_once(sizes, weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
+    once = single_rounding(
+        channels.weights, sums, layer.output_zero_point, layer.activation_min, layer.activation_max, bits=_FRACTION_BITS
+    )
     params = Conv2DBlocksParams(
         filter=paired_words(packed),
-        channels=paired_channels(starts(sums.bias, packed, sums.shift), sums.multiplier),
+        channels=_channels(sums, packed) if once is None else _channels_rounded_once(sums, packed, once),
+        rounds_once=int(once is not None),
         padding=layer.padding,
         pixels=pixels,
         blocks=blocks,
@@ -60,7 +68,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         params,
         block_bytes(pixels, weights.shape[1], is_whole=is_whole, blocks=blocks),
         inplace_distance_bytes=(blocks_distance(call, sizes),),
-        features=_features(layer, pixels, blocks),
+        features=_features(layer, pixels, blocks, rounds_once=once is not None),
     )
 
 
@@ -104,12 +112,11 @@ def _int4_scratch(call: KernelCall, goal: Goal) -> int:
     return max(few, side_by_side_bytes(window)) if goal is Goal.SPEED else few
 
 
-def _features(layer: Conv2DS8Params, pixels: int, blocks: int) -> frozenset[str]:
+def _features(layer: Conv2DS8Params, pixels: int, blocks: int, *, rounds_once: bool) -> frozenset[str]:
     """The parts of the kernel that a layer needs."""
     end = (layer.output_width - 1) * layer.stride - layer.pad + (layer.kernel_width - 1) * layer.dilation
     stays_inside = layer.pad == 0 and end < layer.input_width and layer.dilation == 1
     sizes = block_sizes(layer.output_width, pixels)
-    has_relu = layer.activation_min >= layer.output_zero_point
     is_whole, has_words = layer.input_channels % 4 == 0, _has_words(layer)
     has_three_rows = _has_three_rows(layer, pixels)
     parts = {
@@ -120,8 +127,8 @@ def _features(layer: Conv2DS8Params, pixels: int, blocks: int) -> frozenset[str]
         "OF_THREE_ROWS": has_three_rows,
         "OF_ODD_CHANNELS": layer.output_channels % 2 != 0,
         "SIDE_BY_SIDE": blocks > 1,
-        "OF_RELU": has_relu,
-        "OF_BOTH_SIGNS": not has_relu,
+        "ROUNDED_ONCE": rounds_once,
+        "ROUNDED_TWICE": not rounds_once,
         "OF_CLAMPS": (layer.activation_min, layer.activation_max) != _ALL,
     }
     return frozenset(f"KIBI_CONV2D_BLOCKS_{name}" for name, is_needed in parts.items() if is_needed)
@@ -156,6 +163,16 @@ def _in_order(weights: NDArray[np.int8], rows: int, *, is_whole: bool) -> NDArra
     filled[:, : rows * whole] = runs[:, :, :whole].reshape(len(runs), -1)
     filled[:, rows * whole : weights.shape[1]] = runs[:, :, whole:].reshape(len(runs), -1)
     return filled
+
+
+def _channels(sums: SimpleSums, packed: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The constants of channels whose outputs are rounded twice."""
+    return paired_channels(starts(sums.bias, packed, sums.shift), sums.multiplier)
+
+
+def _channels_rounded_once(sums: SimpleSums, packed: NDArray[np.int64], once: SingleRounding) -> NDArray[np.int32]:
+    """The constants of channels whose outputs are rounded once."""
+    return paired_channels(wrap_s32(starts(sums.bias, packed).astype(np.int64) + once.addend), once.factor)
 
 
 def paired_words(packed: NDArray[np.int64]) -> NDArray[np.int32]:

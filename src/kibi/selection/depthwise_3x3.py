@@ -3,7 +3,11 @@
 from kibi.ir import KernelCall
 from kibi.kernels.params.depthwise_conv2d import Depthwise3x3Params
 from kibi.selection.depthwise_blocks import Depthwise, blocks_of, depthwise, one_tap, packed, two_taps
+from kibi.selection.single_rounding import SingleRounding
 from kibi.selection.variant import Goal, Variant
+
+_FRACTION_BITS = 8
+"""Of outputs that are rounded once: enough for scales below 2**-1, which sums of nine products have."""
 
 
 def pack(call: KernelCall) -> KernelCall | None:
@@ -13,24 +17,25 @@ def pack(call: KernelCall) -> KernelCall | None:
 
 
 def pack_relu(call: KernelCall) -> KernelCall | None:
-    """The same where outputs below the zero point are cut off, and sums fit 16 bits when they are scaled; else None."""
+    """The same where outputs below the zero point are cut off, and can be rounded once; else None."""
     layer = depthwise(call)
-    if layer is None or not (_fits(layer) and layer.has_relu() and layer.fits_packed_pairs()):
+    once = layer.rounded_once(_FRACTION_BITS) if layer is not None and _fits(layer) else None
+    if layer is None or once is None:
         return None
-    return _packed(layer, call, "kibi_depthwise_conv2d_s8_3x3_relu")
+    return _packed(layer, call, "kibi_depthwise_conv2d_s8_3x3_relu", once)
 
 
 def _fits(layer: Depthwise) -> bool:
     return layer.weights.shape[:2] == (3, 3) and layer.middles_are_inside()
 
 
-def _packed(layer: Depthwise, call: KernelCall, kernel: str) -> KernelCall:
+def _packed(layer: Depthwise, call: KernelCall, kernel: str, once: SingleRounding | None = None) -> KernelCall:
     w = layer.weights[:, :, blocks_of(layer.params.channels)]
     words = [
         *(two_taps(w[0, 0], w[1, 0]), two_taps(w[2, 0], w[2, 1]), two_taps(w[0, 1], w[1, 1])),
         *(two_taps(w[0, 2], w[1, 2]), one_tap(w[2, 2])),
     ]
-    params = Depthwise3x3Params(blocks=packed(layer, words), **layer.params.scalars_for(Depthwise3x3Params))
+    params = Depthwise3x3Params(blocks=packed(layer, words, once), **layer.params.scalars_for(Depthwise3x3Params))
     return KernelCall(kernel, params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 

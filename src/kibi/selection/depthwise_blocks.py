@@ -8,16 +8,15 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
-from kibi.quant import requantize
 from kibi.selection.normalized_sums import side_by_side
 from kibi.selection.packed_pairs import SUM_LIMIT
+from kibi.selection.single_rounding import SingleRounding, single_rounding
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 
 BLOCK = 4
 """Channels of a block."""
-_MOST_HALF = (1 << 15) - 1
 _SCALE = 256
-"""Of weights and sums: the lowest byte of a sum is its channel's inverted shift."""
+"""Of weights and sums: the lowest byte of a sum is its channel's inverted shift, or a part of its addend."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,16 +39,11 @@ class Depthwise:
         last = first + (self.params.output_width - 1) * self.params.stride
         return first >= 0 and last < self.params.input_width
 
-    def has_relu(self) -> bool:
-        """True if the activation cuts off all outputs below the zero point."""
-        return self.params.activation_min >= self.params.output_zero_point
-
-    def fits_packed_pairs(self) -> bool:
-        """True if all sums, scaled except for the last bit of the shift, fit 16 signed bits for every input."""
-        bias, weights = self.sums.bias.astype(np.int64), self.weights.astype(np.int64)
-        most = abs(bias) + 128 * abs(weights).sum(axis=(0, 1))
-        scaled = requantize(most, self.sums.multiplier, self.sums.shift.astype(np.int32) + 1)
-        return bool(scaled.max() < _MOST_HALF)
+    def rounded_once(self, bits: int) -> SingleRounding | None:
+        """Returns constants with which outputs, of a fraction of so many bits, are rounded once; None if there are none."""
+        weights = self.weights.reshape(-1, self.params.channels).T
+        zero_point, low, high = self.params.output_zero_point, self.params.activation_min, self.params.activation_max
+        return single_rounding(weights, self.sums, zero_point, low, high, bits=bits)
 
 
 @lru_cache(maxsize=1)
@@ -87,14 +81,18 @@ def one_tap(weights: NDArray[np.int8]) -> NDArray[np.int32]:
     return two_taps(weights[:, :2], weights[:, 2:])
 
 
-def packed(layer: Depthwise, weights: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """The constants of all blocks: what sums start from, the words of the weights, multipliers.
+def packed(layer: Depthwise, weights: list[NDArray[np.int32]], once: SingleRounding | None = None) -> NDArray[np.int32]:
+    """The constants of all blocks: what sums start from, the words of the weights, multipliers or factors.
 
     Args:
         layer: the layer.
         weights: its words in the order of the kernel, `[blocks, …]` each.
+        once: constants of channels whose outputs are rounded once.
     """
     blocks = blocks_of(layer.params.channels)
-    starts = _SCALE * layer.sums.bias + ~layer.sums.shift.astype(np.int32)
-    words: NDArray[np.int32] = np.hstack([starts[blocks], *weights, layer.sums.multiplier[blocks]])
+    lowest, factor = (
+        (~layer.sums.shift.astype(np.int32), layer.sums.multiplier) if once is None else (once.addend, once.factor)
+    )
+    starts = _SCALE * layer.sums.bias + lowest
+    words: NDArray[np.int32] = np.hstack([starts[blocks], *weights, factor[blocks]])
     return np.ascontiguousarray(words).reshape(-1)

@@ -7,6 +7,7 @@
 #include "kibi_block_pixels.h"
 #include "kibi_conv2d.h"
 #include "kibi_conv2d_s8_pixels.h"
+#include "kibi_round_once.h"
 #include "kibi_widen2_s8.h"
 #include "kibi_widen3_s8.h"
 #include "kibi_widen4_rows_s8.h"
@@ -420,8 +421,8 @@ static KIBI_NOINLINE void begin_row(task *t, const int8_t *const *rows, const ki
     t->windows = (int16_t *)scratch;
     t->block.windows = t->windows;
     t->block.groups = t->size / 4;
-    t->block.rounding = 2 * p->output_zero_point + 1;
-    t->block.is_relu = p->activation_min >= p->output_zero_point;
+    t->block.zero_point = p->rounds_once ? p->output_zero_point * (1 << KIBI_CONV2D_FRACTION_BITS) : p->output_zero_point;
+    t->block.rounds_once = p->rounds_once;
     t->block.output_channels = p->output_channels;
     t->block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
     t->block.low = (uint8_t)p->activation_min * each;

@@ -8,13 +8,13 @@
 #ifndef KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
 #define KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE 1
 #endif
-/* Likewise where every layer, or none, cuts what is below the output's zero point, and where the activation's range is that of int8 in
- * all of them. */
-#ifndef KIBI_CONV2D_BLOCKS_OF_RELU
-#define KIBI_CONV2D_BLOCKS_OF_RELU 1
+/* Likewise where the outputs of every layer, or of none, are rounded once, and where the activation's range is that of int8 in all of
+ * them. */
+#ifndef KIBI_CONV2D_BLOCKS_ROUNDED_ONCE
+#define KIBI_CONV2D_BLOCKS_ROUNDED_ONCE 1
 #endif
-#ifndef KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS
-#define KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS 1
+#ifndef KIBI_CONV2D_BLOCKS_ROUNDED_TWICE
+#define KIBI_CONV2D_BLOCKS_ROUNDED_TWICE 1
 #endif
 #ifndef KIBI_CONV2D_BLOCKS_OF_CLAMPS
 #define KIBI_CONV2D_BLOCKS_OF_CLAMPS 1
@@ -25,12 +25,12 @@
  * in a pass that their weights stay in a cache; then the kernel changes `channels`, `output`, `filter` and `pass_bytes`. */
 typedef struct {
     const int32_t *channels;    /* as in kibi_conv2d_s8_blocks_params */
-    const int16_t *windows_end; /* of the first block */
     const int16_t *windows;     /* [groups of four elements][2][pixels][2]: of each group both even elements of all pixels, then of
                                    both odd ones 256 * the element - the one before + 127 */
+    const int16_t *windows_end; /* of the first block */
     int32_t groups;
-    int32_t rounding;           /* twice the output's zero point, plus 1 */
-    int32_t is_relu;            /* 1: what is below the output's zero point is cut to it */
+    int32_t zero_point;         /* the output's; where outputs are rounded once, with a fraction of KIBI_CONV2D_FRACTION_BITS */
+    int32_t rounds_once;        /* as in kibi_conv2d_s8_blocks_params */
     int8_t *output;             /* of the first pixel */
     const int8_t *end;          /* where the first pixel's last channel ends: at least one pair of channels; of several
                                    blocks, where its first pass ends */
@@ -48,11 +48,11 @@ typedef struct {
 
 /* Where the assembly reads the fields, and the first twelve of their copies. */
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, channels, 0);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows_end, 4);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows, 8);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows, 4);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows_end, 8);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, groups, 12);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, rounding, 16);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, is_relu, 20);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, zero_point, 16);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, rounds_once, 20);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output, 24);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 28);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 32);
@@ -116,19 +116,32 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     KIBI_BOTH(a, b, "r12", "r2", "r3") KIBI_BOTH(c, d, "lr", "r2", "r3")
 #define KIBI_ALL_OF_4 KIBI_TWO_OF_4("r4", "r5", "r6", "r7") KIBI_TWO_OF_4("r8", "r9", "r10", "r11")
 
+/* The first half of a block's first group, with what all pixels' sums start from in r4 and r5. */
+#define KIBI_FROM_START(a, b, elements)               \
+    "smlad " a ", " elements ", r2, r4\n"             \
+    "smlad " b ", " elements ", r3, r5\n"
+#define KIBI_FIRST_OF_4                               \
+    "ldrd r12, lr, [r1], #8\n"                        \
+    "ldrd r10, r11, [r1], #8\n"                       \
+    KIBI_FROM_START("r6", "r7", "lr")                 \
+    KIBI_FROM_START("r8", "r9", "r10")                \
+    "smlad r10, r11, r2, r4\n"                        \
+    "smlad r11, r11, r3, r5\n"                        \
+    KIBI_FROM_START("r4", "r5", "r12")
+
 /* Registers and stack of all kernels:
  *   r0         the weights; before: task
- *   r1         the windows; then an exponent; while outputs are stored: the output
- *   r2, r3     weights of both channels; then exponent and rounding; then distance and end
+ *   r1         the windows; then a power; while outputs are stored: the output
+ *   r2, r3     weights of both channels; then a power and zero_point; then distance and end
  *   r4 and up  the sums, of both channels of each pixel in turn
  *   r10, r11   weights of both channels, or sums
  *   r12, lr    elements; then multipliers; then low and high
  *   sp + 0     channels
- *   sp + 4     windows_end
- *   sp + 8     windows
+ *   sp + 4     windows
+ *   sp + 8     windows_end
  *   sp + 12    where the loop is entered
- *   sp + 16    rounding
- *   sp + 20    where sums are requantized: label 12, or 13 of a ReLU
+ *   sp + 16    zero_point
+ *   sp + 20    where sums become outputs: label 12, or 13 where they are rounded once
  *   sp + 24    output
  *   sp + 28    end
  *   sp + 32    output_channels
@@ -139,11 +152,11 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
  * Stack: 88 bytes; without these 84. */
 
 /* Where the loop of four steps is entered, from the steps in r4 that its first iteration leaves out: what is missing from the groups to
- * a multiple of four. `two_steps`: their bytes. */
-#define KIBI_ENTER_ANY_STEP(two_steps)                                     \
+ * a multiple of four. `first`: the label for the first step; `two_steps`: their bytes. */
+#define KIBI_ENTER_ANY_STEP(first, two_steps)                              \
     "mov r1, #" two_steps " / 2\n"                                         \
     "mul r4, r4, r1\n"                                                     \
-    "adr r1, 11f\n"                                                        \
+    "adr.w r1, " first "\n"                                                \
     "add r4, r4, r1\n"
 
 /* The same where the second step of two takes over what the first one loaded: it is entered by KIBI_ENTER_SECONDS. */
@@ -160,12 +173,12 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
 #define KIBI_ENTER_SECONDS(load, two_steps) ".p2align 2\n 16:\n" load "b.w 17b - " two_steps "\n" load "b.w 17b\n"
 
 /* The ways after the loop, where there are several: the addresses to which the kernels go. */
-#if KIBI_CONV2D_BLOCKS_OF_RELU && KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS
+#if KIBI_CONV2D_BLOCKS_ROUNDED_ONCE && KIBI_CONV2D_BLOCKS_ROUNDED_TWICE
 #define KIBI_WAY_TO_FINISH                                                 \
     "adr.w r1, 12f\n"                                                      \
     "cbz r6, 1f\n"                                                         \
     "adr.w r1, 13f\n"                                                      \
-    "1:\n" /* where sums are requantized */                                \
+    "1:\n" /* where sums become outputs */                                \
     "orr r1, r1, #1\n"                                                     \
     "str r1, [sp, #20]\n"
 #define KIBI_TO_FINISH "ldr pc, [sp, #20]\n"
@@ -189,20 +202,24 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
 #define KIBI_TO_STORE
 #define KIBI_OF_CLAMPS(text) ""
 #endif
-#if KIBI_CONV2D_BLOCKS_OF_RELU
-#define KIBI_OF_RELU(text) text
+#if KIBI_CONV2D_BLOCKS_ROUNDED_ONCE
+#define KIBI_OF_ONCE(text) text
 #else
-#define KIBI_OF_RELU(text) ""
+#define KIBI_OF_ONCE(text) ""
 #endif
-#if KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS || !KIBI_CONV2D_BLOCKS_OF_RELU
-#define KIBI_OF_BOTH_SIGNS(text) text
+#if KIBI_CONV2D_BLOCKS_ROUNDED_TWICE || !KIBI_CONV2D_BLOCKS_ROUNDED_ONCE
+#define KIBI_OF_TWICE(text) text
+#define KIBI_POWERS                                                        \
+    "mov r1, #0x80000000\n"                                                \
+    "asr r2, r1, r4\n"                                                     \
+    "asr r1, r1, r5\n"
 #else
-#define KIBI_OF_BOTH_SIGNS(text) ""
+#define KIBI_OF_TWICE(text) ""
 #endif
 #define KIBI_PIXELS_WAYS KIBI_WAY_TO_FINISH KIBI_WAY_TO_STORE
 
 /* Copies the task to the stack; there the loop is entered at the address after the windows, so that the last of its four
- * steps is the last group; the field after `rounding` is the address at which sums are requantized, the field after `output_channels` that
+ * steps is the last group; the field after `zero_point` is the address at which sums become outputs, the field after `output_channels` that
  * at which they are stored. */
 #define KIBI_PIXELS_BEGIN(enter)                                           \
     ".syntax unified\n"                                                    \
@@ -219,9 +236,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     "str r4, [sp, #12]\n"                                                  \
     KIBI_PIXELS_WAYS                                                       \
     "10:\n" /* the next two channels */                                    \
-    "ldr r12, [sp]\n"                                                      \
-    "ldrd r4, r5, [r12]\n"                                                 \
-    "ldr r1, [sp, #8]\n"
+    "ldrd r12, r1, [sp]\n" /* channels, windows */                         \
+    "ldrd r4, r5, [r12]\n"
 
 /* Enters the loop; between this and KIBI_PIXELS_LOOP_END four steps. */
 #define KIBI_PIXELS_LOOP                                                   \
@@ -229,10 +245,9 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     ".p2align 2\n"                                                         \
     "11:\n" /* four steps an iteration */
 
-/* Ends the loop, then takes the constants of both channels: multipliers to r12 and lr, exponents to r2 and r1, what is added to
- * r3. A shift by a register looks at its lowest byte alone, and the lowest byte of a sum is the channel's exponent. */
+/* Ends the loop, then takes the constants of both channels: multipliers or factors to r12 and lr, the zero point to r3. */
 #define KIBI_PIXELS_LOOP_END                                               \
-    "ldr r12, [sp, #4]\n"                                                  \
+    "ldr r12, [sp, #8]\n"                                                  \
     "cmp r1, r12\n"                                                        \
     "bne 11b\n"                                                            \
     "ldr r1, [sp]\n"                                                       \
@@ -240,35 +255,39 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     "adds r1, r1, #16\n"                                                   \
     "str r1, [sp]\n"                                                       \
     "ldr r3, [sp, #16]\n"                                                  \
-    "mov r2, r4\n"                                                         \
-    "mov r1, r5\n"                                                         \
     KIBI_TO_FINISH
 
-/* The high half of 2 * sum * multiplier, rounded half up; 1 is taken from what is negative, so that half up is half away from
- * zero, unless it will be cut anyway; all bits but the last are shifted out, which goes after half of it was added, and with
- * it twice the zero point. */
-#define KIBI_SCALE(sum, multiplier) "asr " sum ", " sum ", #7\n smmulr " sum ", " sum ", " multiplier "\n"
-#define KIBI_AWAY_FROM_ZERO(sum) "add " sum ", " sum ", " sum ", asr #31\n"
-#define KIBI_SHIFT(sum, exponent) "asr " sum ", " sum ", " exponent "\n qadd " sum ", " sum ", r3\n ssat " sum ", #8, " sum ", asr #1\n"
+/* The lowest byte of a sum says by how much it is shifted but for 1. A shift by a register looks at that byte alone, and makes the
+ * power to r2 and r1: -2**(32 - the shift). The high half of 2 * sum * multiplier is rounded half up; 1 is taken from what is negative,
+ * so that half up is half away from zero; that times the power is subtracted from the zero point, and the high half rounded half up. */
+#define KIBI_SCALE(sum, multiplier, power)                                 \
+    "asr " sum ", " sum ", #7\n"                                           \
+    "smmulr " sum ", " sum ", " multiplier "\n"                            \
+    "add " sum ", " sum ", " sum ", asr #31\n"                             \
+    "smmlsr " sum ", " sum ", " power ", r3\n"                             \
+    "ssat " sum ", #8, " sum "\n"
+
+/* The high half of sum * factor, and the zero point; the fraction is cut off. */
+#define KIBI_SCALE_ONCE(sum, factor)                                       \
+    "smmla " sum ", " sum ", " factor ", r3\n"                             \
+    "ssat " sum ", #8, " sum ", asr #11\n"
 
 /* Both channels of a pixel, packed into the first one's register. */
 #define KIBI_FINISH_PIXEL(first, second)                                   \
-    KIBI_SCALE(first, "r12") KIBI_AWAY_FROM_ZERO(first) KIBI_SHIFT(first, "r2")      \
-    KIBI_SCALE(second, "lr") KIBI_AWAY_FROM_ZERO(second) KIBI_SHIFT(second, "r1")    \
+    KIBI_SCALE(first, "r12", "r2") KIBI_SCALE(second, "lr", "r1")          \
     "bfi " first ", " second ", #8, #8\n"
-#define KIBI_FINISH_PIXEL_OF_RELU(first, second)                           \
-    KIBI_SCALE(first, "r12") KIBI_SHIFT(first, "r2")                       \
-    KIBI_SCALE(second, "lr") KIBI_SHIFT(second, "r1")                      \
+#define KIBI_FINISH_PIXEL_ONCE(first, second)                              \
+    KIBI_SCALE_ONCE(first, "r12") KIBI_SCALE_ONCE(second, "lr")            \
     "bfi " first ", " second ", #8, #8\n"
 
 /* The ways after the loop: numbers of the labels are those that KIBI_PIXELS_WAYS knows. */
-#define KIBI_PIXELS_FINISH ".p2align 2\n 12:\n"
-#if !KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS
-#define KIBI_PIXELS_FINISH_RELU ".p2align 2\n 13:\n"
+#define KIBI_PIXELS_FINISH ".p2align 2\n 12:\n" KIBI_POWERS
+#if !KIBI_CONV2D_BLOCKS_ROUNDED_TWICE
+#define KIBI_PIXELS_FINISH_ONCE ".p2align 2\n 13:\n"
 #elif KIBI_CONV2D_BLOCKS_OF_CLAMPS
-#define KIBI_PIXELS_FINISH_RELU "ldr pc, [sp, #36]\n .p2align 2\n 13:\n"
+#define KIBI_PIXELS_FINISH_ONCE "ldr pc, [sp, #36]\n .p2align 2\n 13:\n"
 #else
-#define KIBI_PIXELS_FINISH_RELU "b 15f\n .p2align 2\n 13:\n"
+#define KIBI_PIXELS_FINISH_ONCE "b 15f\n .p2align 2\n 13:\n"
 #endif
 #define KIBI_PIXELS_CLAMP KIBI_TO_STORE ".p2align 2\n 14:\n ldrd r12, lr, [sp, #40]\n"
 
@@ -295,7 +314,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     "add sp, sp, #52\n"                                     \
     "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"          \
     "22:\n" /* the pass of this block is done */            \
-    "ldrd r5, r6, [sp, #4]\n" /* windows_end, windows */    \
+    "ldrd r6, r5, [sp, #4]\n" /* windows, windows_end */    \
     "ldr r7, [r2, #52]\n" /* all_end */                     \
     "cmp r5, r7\n"                                          \
     "beq 20f\n"                                             \
@@ -305,7 +324,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     "ldr r4, [r2, #60]\n" /* pass_bytes */                  \
     "str r7, [sp]\n"                                        \
     "rsb r6, r6, r5, lsl #1\n"                              \
-    "strd r6, r5, [sp, #4]\n"                               \
+    "strd r5, r6, [sp, #4]\n"                               \
     to_next                                                 \
     "19:\n" /* r1: after the pass's outputs */              \
     "subs r3, r1, r4\n"                                     \
@@ -353,12 +372,12 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     steps                                                                                       \
     KIBI_PIXELS_LOOP_END);                                                                      \
     __asm__ volatile(                                                                           \
-    KIBI_OF_BOTH_SIGNS(KIBI_PIXELS_FINISH                                                       \
+    KIBI_OF_TWICE(KIBI_PIXELS_FINISH                                                       \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7"))                                                              \
-    KIBI_OF_RELU(KIBI_PIXELS_FINISH_RELU                                                        \
-    KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r6", "r7"))                                                      \
+    KIBI_OF_ONCE(KIBI_PIXELS_FINISH_ONCE                                                        \
+    KIBI_FINISH_PIXEL_ONCE("r4", "r5")                                                       \
+    KIBI_FINISH_PIXEL_ONCE("r6", "r7"))                                                      \
     KIBI_OF_CLAMPS(KIBI_PIXELS_CLAMP                                                            \
     KIBI_CUT_PIXEL("r4")                                                                        \
     KIBI_CUT_PIXEL("r6"))                                                                       \
@@ -374,7 +393,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
                  "17:\n" KIBI_GROUP_OF_2("r10", "r11") ".endr\n",                               \
                  KIBI_ENTER_SECONDS("ldrd r10, r11, [r0], #8\n", two_steps))
 #define KIBI_PIXELS2_OF_INT4(two_steps)                                                         \
-    KIBI_PIXELS2(KIBI_ENTER_ANY_STEP(two_steps),                                                \
+    KIBI_PIXELS2(KIBI_ENTER_ANY_STEP("11f", two_steps),                                                \
                  ".rept 4\n" KIBI_INT4_WORDS("r10", "r11", "r12", "lr") KIBI_GROUP_OF_2("r10", "r11") ".endr\n", "")
 
 #define KIBI_PIXELS3(two_steps, words)                                                         \
@@ -388,14 +407,14 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     ".rept 2\n" KIBI_FIRST_OF_3(words) "17:\n" KIBI_SECOND_OF_3(words) ".endr\n"                \
     KIBI_PIXELS_LOOP_END);                                                                      \
     __asm__ volatile(                                                                           \
-    KIBI_OF_BOTH_SIGNS(KIBI_PIXELS_FINISH                                                       \
+    KIBI_OF_TWICE(KIBI_PIXELS_FINISH                                                       \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
     KIBI_FINISH_PIXEL("r8", "r9"))                                                              \
-    KIBI_OF_RELU(KIBI_PIXELS_FINISH_RELU                                                        \
-    KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r6", "r7")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r8", "r9"))                                                      \
+    KIBI_OF_ONCE(KIBI_PIXELS_FINISH_ONCE                                                        \
+    KIBI_FINISH_PIXEL_ONCE("r4", "r5")                                                       \
+    KIBI_FINISH_PIXEL_ONCE("r6", "r7")                                                       \
+    KIBI_FINISH_PIXEL_ONCE("r8", "r9"))                                                      \
     KIBI_OF_CLAMPS(KIBI_PIXELS_CLAMP                                                            \
     KIBI_CUT_PIXEL("r4")                                                                        \
     KIBI_CUT_PIXEL("r6")                                                                        \
@@ -408,27 +427,25 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
 
 #define KIBI_PIXELS4(two_steps, words)                                                         \
     __asm__ volatile(                                                                           \
-    KIBI_PIXELS_BEGIN(KIBI_ENTER_ANY_STEP(two_steps))                                                          \
-    "mov r6, r4\n"                                                                              \
-    "mov r7, r5\n"                                                                              \
-    "mov r8, r4\n"                                                                              \
-    "mov r9, r5\n"                                                                              \
-    "mov r10, r4\n"                                                                             \
-    "mov r11, r5\n"                                                                             \
+    KIBI_PIXELS_BEGIN(KIBI_ENTER_ANY_STEP("18f", two_steps))                                     \
+    words("r2", "r3", "r12", "lr") KIBI_FIRST_OF_4                                              \
     KIBI_PIXELS_LOOP                                                                            \
-    ".rept 4\n" words("r2", "r3", "r12", "lr") KIBI_ALL_OF_4 KIBI_LOWER("r2", "r3") KIBI_ALL_OF_4 ".endr\n" \
+    ".rept 4\n"                                                                                 \
+    words("r2", "r3", "r12", "lr") KIBI_ALL_OF_4                                                \
+    "18:\n" KIBI_LOWER("r2", "r3") KIBI_ALL_OF_4                                                \
+    ".endr\n"                                                                                   \
     KIBI_PIXELS_LOOP_END);                                                                      \
     __asm__ volatile(                                                                           \
-    KIBI_OF_BOTH_SIGNS(KIBI_PIXELS_FINISH                                                       \
+    KIBI_OF_TWICE(KIBI_PIXELS_FINISH                                                       \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
     KIBI_FINISH_PIXEL("r8", "r9")                                                               \
     KIBI_FINISH_PIXEL("r10", "r11"))                                                            \
-    KIBI_OF_RELU(KIBI_PIXELS_FINISH_RELU                                                        \
-    KIBI_FINISH_PIXEL_OF_RELU("r4", "r5")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r6", "r7")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r8", "r9")                                                       \
-    KIBI_FINISH_PIXEL_OF_RELU("r10", "r11"))                                                    \
+    KIBI_OF_ONCE(KIBI_PIXELS_FINISH_ONCE                                                        \
+    KIBI_FINISH_PIXEL_ONCE("r4", "r5")                                                       \
+    KIBI_FINISH_PIXEL_ONCE("r6", "r7")                                                       \
+    KIBI_FINISH_PIXEL_ONCE("r8", "r9")                                                       \
+    KIBI_FINISH_PIXEL_ONCE("r10", "r11"))                                                    \
     KIBI_OF_CLAMPS(KIBI_PIXELS_CLAMP                                                            \
     KIBI_CUT_PIXEL("r4")                                                                        \
     KIBI_CUT_PIXEL("r6")                                                                        \

@@ -89,19 +89,22 @@
     "bfi r4, r6, #16, #8\n"              \
     "bfi r4, r7, #24, #8\n"
 
-/* The same in halves of words, which shifted sums fit: r9 is twice the output's zero point plus 257, in both halves. Half up will
- * do where the activation cuts off what is below the zero point: only there it would be wrong. */
-#define KIBI_REQUANTIZE_BLOCK_RELU(registers) \
-    KIBI_MULTIPLY_BLOCK                  \
-    KIBI_SHIFT_BLOCK                     \
-    "pkhbt r4, r4, r6, lsl #16\n"        \
-    "pkhbt r5, r5, r7, lsl #16\n"        \
+/* The same where outputs are rounded once: sums are 256 times the true ones plus an addend, r9 … r12 factors, and the stack's second word
+ * the output's zero point with a fraction of 8 bits, which is cut off. */
+#define KIBI_REQUANTIZE_BLOCK_ONCE(registers) \
+    "ldm r8!, {r9, r10, r11, r12}\n"     \
+    "ldr lr, [sp, #4]\n"                 \
+    "smmla r4, r4, r9, lr\n"             \
+    "smmla r5, r5, r10, lr\n"            \
+    "smmla r6, r6, r11, lr\n"            \
+    "smmla r7, r7, r12, lr\n"            \
     "ldm sp, {" registers "}\n"          \
-    "shadd16 r4, r4, r9\n"               \
-    "shadd16 r5, r5, r9\n"               \
-    "usat16 r4, #8, r4\n"                \
-    "usat16 r5, #8, r5\n"                \
-    "orr r4, r4, r5, lsl #8\n"           \
-    "eor r4, r4, #0x80808080\n"
+    "ssat r4, #8, r4, asr #8\n"          \
+    "ssat r5, #8, r5, asr #8\n"          \
+    "ssat r6, #8, r6, asr #8\n"          \
+    "ssat r7, #8, r7, asr #8\n"          \
+    "bfi r4, r5, #8, #8\n"               \
+    "bfi r4, r6, #16, #8\n"              \
+    "bfi r4, r7, #24, #8\n"
 
 #endif

@@ -72,7 +72,8 @@ class Conv2DBlocksParams(
         "[pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256 times the "
         "bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the channel's "
         "second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the right by at least 1, "
-        "and no true sum reaches 2**23 in magnitude",
+        "and no true sum reaches 2**23 in magnitude. Where outputs are rounded once, an addend is there in place of ~shift, and "
+        "factors in place of multipliers, as kibi_round_once wants them",
         is_packed=True,
     )
     padding: Array = array(
@@ -101,6 +102,7 @@ class Conv2DBlocksParams(
         DType.S16,
         "whose windows are in scratch at once, at least 1; of one size, so that weights are read once for all",
     )
+    rounds_once: int = number(DType.S16, "1: outputs are rounded once, with a fraction of 11 bits; 0: twice")
     # No remainder is negative: `pixels` is at least 2. `1 // dilation` is 1 where it is 1, and else 0.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
@@ -123,8 +125,8 @@ class Conv2DBlocksParams(
     parts = MappingProxyType(
         {
             "KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE": ("blocks <= 1",),
-            "KIBI_CONV2D_BLOCKS_OF_RELU": ("activation_min < output_zero_point",),
-            "KIBI_CONV2D_BLOCKS_OF_BOTH_SIGNS": ("output_zero_point <= activation_min",),
+            "KIBI_CONV2D_BLOCKS_ROUNDED_ONCE": ("rounds_once <= 0",),
+            "KIBI_CONV2D_BLOCKS_ROUNDED_TWICE": ("1 <= rounds_once",),
             "KIBI_CONV2D_BLOCKS_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),
             "KIBI_CONV2D_BLOCKS_OF_4": ("pixels <= 3",),
             "KIBI_CONV2D_BLOCKS_OF_3": ("(pixels - 2) * (4 - pixels + output_width - output_width // 4 * 4) <= 0",),

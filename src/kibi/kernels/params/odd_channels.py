@@ -19,6 +19,7 @@ _COUNT = "channels that the fast kernel's other constants do not describe, at le
 class OddChannelsParams(Params):
     """Channels that a fast kernel leaves to a general rule."""
 
+    odd_count: int = number(DType.S32, _COUNT)
     odd_filter: Array = array(DType.S8, "[odd_count][elements of a window]")
     odd_numbers: Array = array(DType.S32, "[odd_count]: the numbers of the channels")
     odd_bias: Array = array(
@@ -26,7 +27,6 @@ class OddChannelsParams(Params):
     )
     odd_multiplier: Array = array(DType.S32, "[odd_count], 0 … 2**31 - 1")
     odd_shift: Array = array(DType.S8, "[odd_count], -31 … 30")
-    odd_count: int = number(DType.S32, _COUNT)
 
 
 def _contract(fast: type[Params], channels: str, made: str, window: str) -> str:
@@ -55,8 +55,8 @@ def _contract(fast: type[Params], channels: str, made: str, window: str) -> str:
 class Conv2DBlocksOddParams(Conv2DBlocksParams, OddChannelsParams, kernels=("kibi_conv2d_s8_blocks_odd",)):
     """`Conv2DBlocksParams` but for some channels."""
 
-    odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width][input_channels]")
     odd_count: int = number(DType.S16, _COUNT)
+    odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width][input_channels]")
     contract = _contract(
         Conv2DBlocksParams, "output_channels", "output_width", "kernel_rows * kernel_width * input_channels"
     )
@@ -65,8 +65,8 @@ class Conv2DBlocksOddParams(Conv2DBlocksParams, OddChannelsParams, kernels=("kib
 class Conv2DPiecesOddParams(Conv2DPiecesParams, OddChannelsParams, kernels=("kibi_conv2d_s8_pieces_odd",)):
     """`Conv2DPiecesParams` but for some channels."""
 
-    odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width][input_channels]")
     odd_count: int = number(DType.S16, _COUNT)
+    odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width][input_channels]")
     contract = _contract(
         Conv2DPiecesParams, "output_channels", "output_width", "kernel_rows * kernel_width * input_channels"
     )
@@ -101,8 +101,8 @@ class Depthwise3x3OddParams(
 ):
     """`Depthwise3x3Params` but for some channels."""
 
-    odd_filter: Array = array(DType.S8, "[odd_count][3][3]")
     odd_count: int = number(DType.S16, _COUNT)
+    odd_filter: Array = array(DType.S8, "[odd_count][3][3]")
     contract = _contract(Depthwise3x3Params, "channels", "output_width", "9")
 
 
@@ -111,8 +111,8 @@ class DepthwiseColumnsOddParams(
 ):
     """`DepthwiseColumnsParams` but for some channels."""
 
-    odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width]")
     odd_count: int = number(DType.S16, _COUNT)
+    odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width]")
     contract = _contract(DepthwiseColumnsParams, "channels", "output_width", "kernel_rows * kernel_width")
 
 

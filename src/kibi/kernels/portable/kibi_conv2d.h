@@ -128,7 +128,8 @@ typedef struct {
     /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256
      * times the bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of
      * the channel's second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the
-     * right by at least 1, and no true sum reaches 2**23 in magnitude */
+     * right by at least 1, and no true sum reaches 2**23 in magnitude. Where outputs are rounded once, an addend is
+     * there in place of ~shift, and factors in place of multipliers, as kibi_round_once wants them */
     const int32_t *channels;
     /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
      * the input */
@@ -150,6 +151,7 @@ typedef struct {
     int16_t pixels;
     /* whose windows are in scratch at once, at least 1; of one size, so that weights are read once for all */
     int16_t blocks;
+    int16_t rounds_once;     /* 1: outputs are rounded once, with a fraction of 11 bits; 0: twice */
 } kibi_conv2d_s8_blocks_params;
 
 /* CONV_2D, one output row at a time, in blocks of two channels and two to four pixels.

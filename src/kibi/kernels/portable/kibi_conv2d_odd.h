@@ -19,13 +19,13 @@ typedef struct {
     int32_t activation_max;        /* -128 ... 127 */
     int32_t stride;                /* across; the pointers to rows account for the stride of rows */
     int32_t pad;                   /* columns of padding before the first input column */
+    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][3][3] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_conv2d_s8_3x3x1_odd_params;
 
 /* What kibi_conv2d_s8_3x3x1 computes, of a layer some of whose channels its constants cannot describe: those are computed
@@ -44,7 +44,8 @@ typedef struct {
     /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256
      * times the bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of
      * the channel's second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the
-     * right by at least 1, and no true sum reaches 2**23 in magnitude */
+     * right by at least 1, and no true sum reaches 2**23 in magnitude. Where outputs are rounded once, an addend is
+     * there in place of ~shift, and factors in place of multipliers, as kibi_round_once wants them */
     const int32_t *channels;
     /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
      * the input */
@@ -66,13 +67,14 @@ typedef struct {
     int16_t pixels;
     /* whose windows are in scratch at once, at least 1; of one size, so that weights are read once for all */
     int16_t blocks;
+    int16_t rounds_once;           /* 1: outputs are rounded once, with a fraction of 11 bits; 0: twice */
+    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][kernel_width][input_channels] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_conv2d_s8_blocks_odd_params;
 
 /* What kibi_conv2d_s8_blocks computes, of a layer some of whose channels its constants cannot describe: those are computed
@@ -100,13 +102,13 @@ typedef struct {
     int16_t pad;                   /* columns of padding before the first input column */
     int16_t elements_at_once;      /* elements of a window in a piece, a multiple of 4 */
     int16_t pairs_at_once;         /* pairs of channels whose sums are kept */
+    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][kernel_width][input_channels] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_conv2d_s8_pieces_odd_params;
 
 /* What kibi_conv2d_s8_pieces computes, of a layer some of whose channels its constants cannot describe: those are computed
@@ -140,13 +142,13 @@ typedef struct {
     /* 4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels,
      * and of two where one or two times two are left; 2: blocks of two, where the output's width is even */
     int32_t pixels;
+    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][3][input_channels] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_conv2d_s8_columns_odd_params;
 
 /* What kibi_conv2d_s8_columns computes, of a layer some of whose channels its constants cannot describe: those are computed
@@ -176,13 +178,13 @@ typedef struct {
     /* of two pixels each. 4: blocks of four tiles, and of three and two for the rest; 3: blocks of three, and of two
      * where two or four are left; 2: blocks of two, where the number of tiles is even */
     int32_t tiles;
+    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][3][input_channels] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_conv2d_s8_winograd_odd_params;
 
 /* What kibi_conv2d_s8_winograd computes, of a layer some of whose channels its constants cannot describe: those are computed

@@ -6,6 +6,7 @@
 #include "kibi_conv2d.h"
 #include "kibi_packed_pairs_s8.h"
 #include "kibi_requantize.h"
+#include "kibi_round_once.h"
 
 /* Copies the window that starts at column `start`: of each row whole fours, then all rests. */
 static void gather(int8_t *to, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *p, int32_t start)
@@ -43,6 +44,23 @@ static void add_window(uint32_t *sums, const int32_t *words, const int8_t *windo
     }
 }
 
+/* The outputs of neighbouring channels from what their sums came to. */
+static void finish(int8_t *output, const uint32_t *sums, int32_t count, const int32_t *multiplier,
+                   const kibi_conv2d_s8_blocks_params *p)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        const int32_t sum = (int32_t)sums[i];
+        int32_t value;
+        if (p->rounds_once) {
+            value = kibi_round_once(sum, multiplier[i], p->output_zero_point,
+                                    KIBI_CONV2D_FRACTION_BITS);
+        } else {
+            value = kibi_wrapping_add(kibi_requantize(sum >> 8, multiplier[i], (int8_t) ~(sum & 31)), p->output_zero_point);
+        }
+        output[i] = (int8_t)kibi_clamp(value, p->activation_min, p->activation_max);
+    }
+}
+
 /* Computes the channels of one pixel from its window. */
 static void pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_blocks_params *p, int32_t elements, int is_int4)
 {
@@ -50,15 +68,8 @@ static void pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_blo
     const int32_t *channel = KIBI_AT(int32_t, p, channels);
     for (int32_t o = 0; o < p->output_channels; o += 2) {
         uint32_t sums[2] = {(uint32_t)channel[0], (uint32_t)channel[1]};
-        int32_t whole[2];
-        int8_t shifts[2];
         add_window(sums, words, window, elements, is_int4);
-        shifts[0] = (int8_t) ~(int32_t)(sums[0] & 31);
-        shifts[1] = (int8_t) ~(int32_t)(sums[1] & 31);
-        whole[0] = (int32_t)sums[0] >> 8;
-        whole[1] = (int32_t)sums[1] >> 8;
-        kibi_requantize_channels(output + o, whole, p->output_channels - o > 1 ? 2 : 1, channel + 2, shifts,
-                                 p->output_zero_point, p->activation_min, p->activation_max);
+        finish(output + o, sums, p->output_channels - o > 1 ? 2 : 1, channel + 2, p);
         words += (elements + 3) / 4 * (is_int4 ? 1 : 2);
         channel += 4;
     }

@@ -118,12 +118,11 @@ void kibi_depthwise_conv2d_s8_3x3(int8_t *output, const int8_t *const *rows,
 /* DEPTHWISE_CONV_2D with multiplier 1, a window of three by three and an activation that cuts off what is below the output's
  * zero point: one output row, four channels at a time.
  * A block: four numbers from which sums start, each 256 times a bias, with -input_zero_point * sum of the channel's filter in it,
- * plus ~shift, all shifts being to the right by at least 1; then 256 times the weights, in pairs, each a word for each channel
+ * plus an addend; then 256 times the weights, in pairs, each a word for each channel
  * with the first of them in the lower half: the first two rows of the window's left column; the third row of the left and the
  * middle column; the first two rows of the middle column; the first two rows of the right one; then those of the third row of
- * the right column, for channels 0 and 2, and for 1 and 3; four multipliers, 0 … 2**31 - 1. No true sum reaches 2**23 in
- * magnitude. A sum that was multiplied, and
- * shifted to the right by ~shift, fits 16 bits.
+ * the right column, for channels 0 and 2, and for 1 and 3; four factors, 0 … 2**31 - 1. Addends and factors are those that
+ * kibi_round_once wants, with a fraction of KIBI_DEPTHWISE_FRACTION_BITS.
  * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
  * four channels are written in order, and of a window they are read right before.
  * rows: 3 pointers to [input_width][channels]; a row outside the input holds input_zero_point.
@@ -266,13 +265,13 @@ typedef struct {
     int16_t dilation;              /* across */
     /* columns of padding before the first input column; the middle of every window is inside the input */
     int16_t pad;
+    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][3][3] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_depthwise_conv2d_s8_3x3_odd_params;
 
 /* What kibi_depthwise_conv2d_s8_3x3 computes, of a layer some of whose channels its constants cannot describe: those are computed
@@ -300,13 +299,13 @@ typedef struct {
     int16_t stride;                /* across; the pointers to rows account for the stride of rows */
     int16_t dilation;              /* across */
     int16_t pad;                   /* columns of padding before the first input column */
+    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][kernel_width] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_depthwise_conv2d_s8_columns_odd_params;
 
 /* What kibi_depthwise_conv2d_s8_columns computes, of a layer some of whose channels its constants cannot describe: those are computed

@@ -13,7 +13,7 @@ void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const
     kibi_depthwise_row row = {KIBI_AT(int32_t, p, blocks), p->input_width,  p->channels,
                               p->input_zero_point,         p->output_width, p->output_zero_point,
                               p->activation_min,           p->activation_max, p->stride,
-                              p->dilation,                 p->pad};
+                              p->dilation,                 p->pad,         0};
     KIBI_ASSERT(scratch != NULL);
     for (int32_t left = p->output_width; left > 0; left -= p->pixels) {
         row.output_width = left < p->pixels ? left : p->pixels;

@@ -4,6 +4,7 @@
 
 #include "kibi_add_product.h"
 #include "kibi_requantize.h"
+#include "kibi_round_once.h"
 
 enum { BLOCK = 4, BLOCK_WORDS = 26 };
 
@@ -20,6 +21,7 @@ typedef struct {
     int32_t stride;
     int32_t dilation;
     int32_t pad;
+    int32_t fraction_bits; /* 0: outputs are rounded twice; else once, with a fraction of so many bits */
 } kibi_depthwise_row;
 
 /* 256 times the weight of a tap for channel `lane` of the block. Words after the biases: first two rows of the left column; third row
@@ -32,7 +34,7 @@ static inline int32_t kibi_depthwise_weight_3x3(const int32_t *block, int32_t ky
     return (int16_t)((uint32_t)block[BLOCK + place] >> (16 * is_upper));
 }
 
-/* 256 times the sum of channel c, plus its inverted shift; the channel is `lane` of the block, and its window begins at column `start`. */
+/* 256 times the sum of channel c, plus its inverted shift or its addend; the channel is `lane` of the block, and its window begins at column `start`. */
 static inline int32_t kibi_depthwise_sum_3x3(const int32_t *block, const int8_t *const *rows, const kibi_depthwise_row *p,
                                              int32_t start, int32_t c, int32_t lane)
 {
@@ -48,6 +50,15 @@ static inline int32_t kibi_depthwise_sum_3x3(const int32_t *block, const int8_t 
     return sum;
 }
 
+/* What a sum comes to, with the output's zero point. */
+static inline int32_t kibi_depthwise_output_3x3(int32_t sum, int32_t multiplier, const kibi_depthwise_row *p)
+{
+    if (p->fraction_bits != 0) {
+        return kibi_round_once(sum, multiplier, p->output_zero_point, p->fraction_bits);
+    }
+    return kibi_wrapping_add(kibi_requantize(sum >> 8, multiplier, (int8_t) ~(sum & 31)), p->output_zero_point);
+}
+
 /* Pixel after pixel, four channels after four: their windows are read, then they are written. */
 static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *rows, const kibi_depthwise_row *p)
 {
@@ -60,10 +71,8 @@ static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *r
             for (int32_t lane = 0; lane < BLOCK; ++lane) {
                 const int32_t sum =
                     kibi_depthwise_sum_3x3(block, rows, p, x * p->stride - p->pad, first + lane, lane);
-                const int32_t whole = sum >> 8;
-                const int8_t shift = (int8_t) ~(sum & 31);
-                kibi_requantize_channels(values + lane, &whole, 1, block + BLOCK_WORDS - BLOCK + lane, &shift,
-                                         p->output_zero_point, p->activation_min, p->activation_max);
+                const int32_t value = kibi_depthwise_output_3x3(sum, block[BLOCK_WORDS - BLOCK + lane], p);
+                values[lane] = (int8_t)kibi_clamp(value, p->activation_min, p->activation_max);
             }
             for (; done < first + BLOCK; ++done) {
                 output[done] = values[done - first];

@@ -364,13 +364,13 @@ typedef struct {
     int32_t clamps;
     int32_t activation_min;
     int32_t activation_max;
+    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][pieces][piece] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
     /* [odd_count], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *odd_bias;
     const int32_t *odd_multiplier; /* [odd_count], 0 ... 2**31 - 1 */
     const int8_t *odd_shift;       /* [odd_count], -31 ... 30 */
-    int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
 } kibi_fully_connected_s8_blocks_odd_params;
 
 /* What kibi_fully_connected_s8_blocks computes, of a layer some of whose channels its constants cannot describe: those are computed

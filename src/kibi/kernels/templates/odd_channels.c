@@ -2,7 +2,7 @@
 
 /*= kibi_FAST_odd
  *  FAST: conv2d_s8_blocks conv2d_s8_pieces
- *  LAST conv2d_s8_blocks: p->pixels, p->blocks
+ *  LAST conv2d_s8_blocks: p->pixels, p->blocks, p->rounds_once
  *  LAST conv2d_s8_pieces: p->elements_at_once, p->pairs_at_once
  *  By kibi_FAST, but for some channels, int8. Source of the rule: TFLM, integer_ops/conv.h. */
 #include "kibi_odd_channels_s8.h"

@@ -18,11 +18,24 @@ class Scaling:
 
     Attributes:
         bias, multiplier, shift: of each channel.
+        fraction_bits: of each channel, 0 where outputs are rounded twice; else rule N53 holds, `multiplier` is the factor, and
+            `shift` what 256 times a sum is to be raised by; None: 0 of all.
     """
 
     bias: Numbers
     multiplier: Numbers
     shift: Numbers
+    fraction_bits: Numbers | None = None
+
+    def outputs(self, sums: Numbers) -> Numbers:
+        """Returns what sums `[..., O]` of s32 with their biases become, before the zero point is added and ranges cut."""
+        if self.fraction_bits is None:
+            return requantize(sums, self.multiplier, self.shift)
+        bits = self.fraction_bits
+        twice = requantize(sums, self.multiplier, np.where(bits, -1, self.shift))
+        raised = (sums << 8) + np.where(bits, self.shift, 0)
+        once = (raised * self.multiplier >> 32) >> bits
+        return np.where(bits, once, twice)
 
     @staticmethod
     def of(call: Call, channels: int) -> "Scaling":
@@ -160,7 +173,7 @@ def finish(call: Call, sums: Array, scaling: Scaling | None = None) -> None:
     if kind is DType.S16 and getattr(p, "is_wide", True):
         scaled = requantize_wide(whole, own.multiplier, own.shift)
     else:
-        scaled = requantize(wrap_s32(whole), own.multiplier, own.shift)
+        scaled = own.outputs(wrap_s32(whole))
     zero_point = p.rounding >> 1 if hasattr(p, "rounding") else getattr(p, "output_zero_point", 0)
     moved = wrap_s32(scaled + zero_point)
     call.write(np.clip(moved, p.activation_min, p.activation_max).astype(kind.numpy))

@@ -18,6 +18,8 @@ Unpacked = tuple[Numbers, Scaling]
 _LANES = 16
 _RICE_BY_ROWS = "kibi_fully_connected_s8_rice_accumulate"
 _INT4_BLOCKS = "kibi_conv2d_s8_int4_blocks"
+_CONVOLUTION_BITS, _DEPTHWISE_BITS = 11, 8
+"""Of the fraction of outputs that are rounded once."""
 _BLOCK = 4
 """Channels of a block of depthwise convolutions."""
 
@@ -64,7 +66,17 @@ def _pairs_of_channels(scaling: NDArray[np.int32]) -> tuple[Numbers, Numbers]:
 
 
 def _first(scaling: Scaling, channels: int) -> Scaling:
-    return Scaling(scaling.bias[:channels], scaling.multiplier[:channels], scaling.shift[:channels])
+    return _picked(scaling, slice(channels))
+
+
+def _picked(scaling: Scaling, channels: slice | Numbers) -> Scaling:
+    bits = None if scaling.fraction_bits is None else scaling.fraction_bits[channels]
+    return Scaling(scaling.bias[channels], scaling.multiplier[channels], scaling.shift[channels], bits)
+
+
+def _rounded_once(starts: Numbers, factors: Numbers, bits: int) -> Scaling:
+    """The scaling of channels whose sums, 256 times the true ones, start so, of outputs that are rounded once."""
+    return Scaling(starts >> 8, factors, starts & 0xFF, np.full(len(starts), bits))
 
 
 def _of_lanes(call: Call) -> Unpacked:
@@ -122,7 +134,11 @@ def _of_blocks(call: Call) -> Unpacked:
     weights = np.empty((2 * pairs, size), np.int64)
     weights[:, order] = found.reshape(2 * pairs, -1)[:, :size]
     raised = _raised_bias(channels[:, :2].reshape(-1), found)
-    scaling = Scaling(raised >> 8, channels[:, 2:].reshape(-1), ~(raised & 31))
+    factors = channels[:, 2:].reshape(-1)
+    if getattr(p, "rounds_once", 0):
+        scaling = _rounded_once(raised, factors, _CONVOLUTION_BITS)
+    else:
+        scaling = Scaling(raised >> 8, factors, ~(raised & 31))
     shape = (-1, p.kernel_rows, p.kernel_width, p.input_channels)
     return weights.reshape(shape)[: p.output_channels], _first(scaling, p.output_channels)
 
@@ -182,7 +198,13 @@ def _quarters(words: NDArray[np.int32]) -> Numbers:
 
 def _of_three_by_three(call: Call) -> Unpacked:
     """Blocks of four channels, whose weights are in the halves of 18 words."""
-    return _three_by_three(call.array("blocks", -(-call.numbers.channels // _BLOCK), 26), call.numbers.channels)
+    channels = call.numbers.channels
+    blocks = call.array("blocks", -(-channels // _BLOCK), 26)
+    weights, scaling = _three_by_three(blocks, channels)
+    if "relu" not in call.kernel:
+        return weights, scaling
+    starts = blocks[:, :_BLOCK].reshape(-1)[_places_of_four(channels)]
+    return weights, _rounded_once(starts.astype(np.int64), scaling.multiplier, _DEPTHWISE_BITS)
 
 
 def _three_by_three(blocks: NDArray[np.int32], channels: int) -> Unpacked:
@@ -202,7 +224,7 @@ def _three_by_three(blocks: NDArray[np.int32], channels: int) -> Unpacked:
 def _by_input_channel(weights: Numbers, scaling: Scaling, multiplier: int) -> Unpacked:
     """Weights [multiplier * C, …] and their scaling, of which all first output channels come first, as [C * multiplier, …]."""
     order = np.arange(len(weights)).reshape(multiplier, -1).T.reshape(-1)
-    return weights[order], Scaling(scaling.bias[order], scaling.multiplier[order], scaling.shift[order])
+    return weights[order], _picked(scaling, order)
 
 
 def _of_multiplied(call: Call) -> Unpacked:
@@ -263,14 +285,19 @@ def _depthwise_columns(blocks: NDArray[np.int32], channels: int, kernel: tuple[i
     return _of_four(np.concatenate(rows, axis=2), blocks, channels)
 
 
+def _places_of_four(channels: int) -> NDArray[np.int64]:
+    """Where each channel is in blocks, for the first time."""
+    firsts = np.minimum(np.arange(0, channels, _BLOCK), channels - _BLOCK)
+    places = (firsts[:, None] + np.arange(_BLOCK)).reshape(-1)
+    return np.unique(places, return_index=True)[1]
+
+
 def _of_four(weights: Numbers, blocks: NDArray[np.int32], channels: int) -> Unpacked:
     """Channels of blocks, 256 times their weights as [blocks, 4, kernel_rows, kernel_width].
 
     The last block has the last four channels, some of them once more.
     """
-    firsts = np.minimum(np.arange(len(blocks)) * _BLOCK, channels - _BLOCK)
-    places = (firsts[:, None] + np.arange(_BLOCK)).reshape(-1)
-    _, picked = np.unique(places, return_index=True)
+    picked = _places_of_four(channels)
     starts = blocks[:, :_BLOCK].astype(np.int64)
     parts = (starts >> 8, blocks[:, -_BLOCK:], ~(starts & 31))
     each = weights.reshape(-1, *weights.shape[2:])[picked] >> 8
@@ -287,7 +314,11 @@ def _of_odd(call: Call, fast: Callable[[Call], Unpacked]) -> Unpacked:
     unpacked[numbers] = call.array("odd_filter", count * int(np.prod(shape))).reshape(count, *shape)
     bias, multiplier, shift = (np.array(each, np.int64) for each in (scaling.bias, scaling.multiplier, scaling.shift))
     bias[numbers], multiplier[numbers], shift[numbers] = others
-    return unpacked, Scaling(bias, multiplier, shift)
+    if scaling.fraction_bits is None:
+        return unpacked, Scaling(bias, multiplier, shift)
+    bits = scaling.fraction_bits.copy()
+    bits[numbers] = 0
+    return unpacked, Scaling(bias, multiplier, shift, bits)
 
 
 def _of_codebook(call: Call) -> Unpacked:
