@@ -13,17 +13,20 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import kibi
+import kibi.demo
 from kibi.dtypes import Array, DType
 from kibi.errors import PlanError
 from kibi.ir import Graph, KernelCall, NodeView, Operator
 from kibi.kernels.params import Params, array
 from kibi.planner import Buffer, Granularity, Handover, Plan, PlannedModel, place, plan, validate
+from kibi.planner.handover import as_planned
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.placement.items import PairRule
 from kibi.planner.regions.bound import relax, unrelaxed
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import assign_regions
 from kibi.planner.regions.problem import RegionProblem, Unit
+from kibi.planner.slow_weights import lowered_for
 from kibi.targets import target
 from tests.planner.networks import Window, by_row, chain, constant, graph, residual, tallied
 
@@ -296,6 +299,16 @@ def test_regions_same_input_same_plan() -> None:
     regions = (Region("a", 100, 1), Region("b", 150, 2))
     first, second = (plan(net, M4, regions=regions, runs=by_row(net)) for _ in range(2))
     assert first == second
+
+
+def test_regions_count_kernels_with_the_scratch_that_the_plan_has() -> None:
+    """A kernel that shares its scratch with one that needs more takes all of it, in regions, too, and its cost is that of all."""
+    model = kibi.simplify(kibi.load(kibi.demo.model_path()))
+    made = kibi.plan(model, target="cortex-m4", regions=[Region("fast", 3000, 1), Region("slow", 30_000, 4)])
+    validate(model, made)
+    wanted = lowered_for(as_planned(model, made), None, M4, made.goal, made.kernels, made.subgraphs).calls
+    taken = PlannedModel.of(model, made).graph.calls
+    assert any(more.scratch_bytes > less.scratch_bytes for more, less in zip(taken, wanted, strict=True))
 
 
 def test_regions_do_not_go_with_a_limit_of_ram() -> None:

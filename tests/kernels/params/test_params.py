@@ -28,6 +28,25 @@ def test_fields_are_those_of_the_base_then_its_own() -> None:
     assert [each.name for each in _Example.members()] == ["elements", "table", "low", "scale"]
 
 
+def test_fields_of_several_bases_follow_one_another_and_one_that_is_declared_again_keeps_its_place() -> None:
+    """Contracts and defaults of the bases are inherited, too."""
+
+    class Counted(Params):
+        count: int = number(DType.S32, "of both", default=2)
+        contract = "require: 1 <= count"
+
+    class Both(_Example, Counted, kernels=("kibi_both_s8",)):
+        low: int = number(DType.S16, "wider")
+        contract = "require: count <= elements"
+
+    assert [each.name for each in Both.fields] == ["elements", "table", "low", "scale", "body", "count"]
+    assert [each.dtype for each in Both.fields if each.name in ("low", "count")] == [DType.S16, DType.S32]
+    assert Both.contract.split("\n")[-2:] == ["require: 1 <= count", "require: count <= elements"]
+    assert Both(elements=3, low=-300).by_name == {
+        "elements": 3, "table": None, "low": -300, "scale": 0.5, "body": None, "count": 2,
+    }  # fmt: skip
+
+
 def test_values_are_kept_by_name_and_defaults_fill_in() -> None:
     """Attributes, mappings and iteration agree."""
     table = np.arange(4, dtype=np.int8)
