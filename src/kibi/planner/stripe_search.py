@@ -1,8 +1,8 @@
 """The search for stages that are computed stripe by stripe: those with the least work, for smaller and smaller limits of bytes.
 
 Between two cuts the nodes either alternate by the row, as in `row_cuts`, or are a stage. So dynamic programming over cuts finds,
-for a limit of bytes, the stages that take the fewest further multiply-accumulates. At a cut after a stage its output is joined, or it
-is there in stripes, which only a stage can read: each of them dies as soon as that stage has read it.
+for a limit of bytes, the stages that take the fewest further multiply-accumulates. At a cut after a stage its output is joined, or
+it is there in stripes, which only a stage can read: each of them dies as soon as that stage has read it.
 """
 
 from collections.abc import Iterator, Mapping
