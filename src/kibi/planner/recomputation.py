@@ -10,7 +10,7 @@ from kibi.planner.stripe_refining import counted, refined
 from kibi.planner.stripe_search import Found, stages_within
 from kibi.selection import LoweredGraph
 
-MOST_PLANS = 4
+MOST_PLANS = 3
 """Plans that are made at most, the one without stages among them; before, what they need is counted without rows in place."""
 _MOST_TRIED = 4
 """Results of the search that are counted in an order of the whole graph."""
