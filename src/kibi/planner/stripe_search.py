@@ -14,11 +14,13 @@ from kibi.planner.order.row_steps import row_steps
 from kibi.planner.order.row_stretches import live_at_cuts
 from kibi.planner.plan import Stripes
 from kibi.planner.stripe_columns import bounds
-from kibi.planner.stripe_stages import Levels, Stage, stages_of
+from kibi.planner.stripe_stages import Levels, Stage, Work, stages_of
 from kibi.planner.stripes import node_problem, stage_problem
 
 _STEP_WORK = 600_000
 """Row steps in the orders of all stages that are weighed."""
+_LEVEL_WORK = 1_000_000_000
+"""Bytes of images at steps that are added up for all stripes that are weighed."""
 _ROUNDS = 9
 """Limits of bytes that are tried."""
 _AHEAD = 4
@@ -93,6 +95,7 @@ class _Search:
         self._steps = steps
         self._most_macs = most_macs
         self._work = _STEP_WORK
+        self._level_work = Work(_LEVEL_WORK)
         self._live = live_at_cuts(steps).tolist()
         self._can = [not node_problem(view) for view in graph.views]
         self._last_readers = _last_readers(graph)
@@ -160,7 +163,7 @@ class _Search:
             return
         self._work -= sum(self._steps.steps[begin:end])
         levels = Levels.of(self._graph, self._steps, self._live[begin], begin, end)
-        for stage in stages_of(self._graph, levels, begin, end, in_tiles=in_tiles):
+        for stage in stages_of(self._graph, levels, begin, end, self._level_work, in_tiles=in_tiles):
             if stage.most_extra() <= self._most_macs:
                 yield stage
 

@@ -20,6 +20,15 @@ from kibi.planner.stripes import MOST_STRIPES, can_be_kept
 _MOST_WAYS = 3
 """Sets of images that are kept, beside none."""
 _NOTHING = Part(0, 0, 0)
+_EACH = 20_000
+"""The work of one stripe that is counted, besides its images times its steps."""
+
+
+@dataclass(slots=True)
+class Work:
+    """The work that a search has left: bytes of images at steps that are added up."""
+
+    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +89,17 @@ class Stage:
         begin, end: its nodes.
         kept: the nodes whose images are kept.
         in_tiles: True if it reads the stripes of the stage before.
+        work: of all stages of a search; where none is left, no stripes are found.
     """
 
     graph: Graph
     levels: Levels
     begin: int
     end: int
-    kept: tuple[int, ...] = ()
-    in_tiles: bool = False
-    _stripes: dict[Columns, tuple[Ints, Parts, int]] = field(default_factory=dict, compare=False, repr=False)
+    kept: tuple[int, ...]
+    in_tiles: bool
+    work: Work = field(compare=False, repr=False)
+    _known: dict[tuple[Columns, Sequence[int]], int] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def width(self) -> int:
@@ -116,15 +127,17 @@ class Stage:
         found, work = [0], 0
         while found[-1] < self.width:
             begin, low, high = found[-1], found[-1], self.width
-            if len(found) > MOST_STRIPES:
+            if len(found) > MOST_STRIPES or self.work.left <= 0:
                 return None
             while low < high:
                 tried = (low + high + 1) // 2
-                low, high = (tried, high) if self._peak((begin, tried), tiles) <= most_bytes else (low, tried - 1)
+                low, high = (
+                    (tried, high) if self._peak((begin, tried), tuple(tiles)) <= most_bytes else (low, tried - 1)
+                )
             if low == begin:
                 return None
             found.append(low)
-            work += self._stripe((begin, low))[2]
+            work += self._macs(self._parts((begin, low)))
         if len(found) <= 2:
             return None
         macs = sum(view.op.macs(view) for view in self.graph.views[self.begin : self.end])
@@ -134,13 +147,21 @@ class Stage:
         """Returns how many more multiply-accumulates two stripes take: no stripes take less."""
         halves = (0, self.width // 2), (self.width // 2, self.width)
         macs = sum(view.op.macs(view) for view in self.graph.views[self.begin : self.end])
-        return sum(self._stripe(own)[2] for own in halves) - macs
+        return sum(self._macs(self._parts(own)) for own in halves) - macs
 
-    def _peak(self, own: Columns, tiles: Sequence[int]) -> int:
+    def _peak(self, own: Columns, tiles: tuple[int, ...]) -> int:
         """The most bytes that live at once while a stripe runs, those of the output's columns before it among them."""
-        levels, (images, _, _) = self.levels, self._stripe(own)
+        if (own, tiles) not in self._known:
+            self.work.left -= self.levels.columns.size + _EACH
+            self._known[own, tiles] = self._counted(own, tiles)
+        return self._known[own, tiles]
+
+    def _counted(self, own: Columns, tiles: tuple[int, ...]) -> int:
+        levels, parts = self.levels, self._parts(own)
         output = self.graph.views[self.end - 1].output.type
-        level = images + (levels.live_bytes + output.size_bytes // self.width * own[0])
+        widths = [parts[index].end - parts[index].first if index in parts else 0 for index in levels.images]
+        level: Ints = np.array(widths) @ levels.columns + self._kept_bytes(own, parts)
+        level = level + (levels.live_bytes + output.size_bytes // self.width * own[0])
         if own[1] == self.width:
             level = level - levels.died
         if not self.in_tiles:
@@ -152,20 +173,15 @@ class Stage:
         going = sum(end - begin for begin, end in pairwise(tiles) if done < end <= until)
         return int((level - levels.input_died * going // tiles[-1]).max()) - gone * column_bytes
 
-    def _stripe(self, own: Columns) -> tuple[Ints, Parts, int]:
-        """The bytes of the images at each step of a stripe, the parts of these, and its multiply-accumulates."""
-        if own not in self._stripes:
-            views = self.graph.views[self.begin : self.end]
-            parts = parts_of(views, self._kept_images, own, self._ends(own[0]))
-            widths = [parts[index].end - parts[index].first if index in parts else 0 for index in self.levels.images]
-            work = sum(
-                view.op.macs(view) * (part.end - part.made) // view.output.type.shape[WIDTH]
-                for view in views
-                if (part := parts.get(view.output.index)) is not None
-            )
-            level = np.array(widths) @ self.levels.columns + self._kept_bytes(own, parts)
-            self._stripes[own] = level, parts, work
-        return self._stripes[own]
+    def _parts(self, own: Columns) -> Parts:
+        """The parts of the images in a stripe."""
+        return parts_of(self.graph.views[self.begin : self.end], self._kept_images, own, self._ends(own[0]))
+
+    def _macs(self, parts: Parts) -> int:
+        """The multiply-accumulates of a stripe."""
+        views = self.graph.views[self.begin : self.end]
+        made = ((view, parts[view.output.index]) for view in views if view.output.index in parts)
+        return sum(view.op.macs(view) * (part.end - part.made) // view.output.type.shape[WIDTH] for view, part in made)
 
     def _ends(self, column: int) -> Mapping[int, int]:
         """Before which column the stripes before a column of the output have made the images that are kept."""
@@ -200,10 +216,10 @@ class Stage:
         return self.levels.input_died // self.graph.tensors[index].type.shape[WIDTH]
 
 
-def stages_of(graph: Graph, levels: Levels, begin: int, end: int, *, in_tiles: bool) -> Iterator[Stage]:
+def stages_of(graph: Graph, levels: Levels, begin: int, end: int, work: Work, *, in_tiles: bool) -> Iterator[Stage]:
     """Yields a stage with the images that may be kept: none; those with the smallest columns; and further ones."""
     seen = {frozenset[int]()}
-    yield Stage(graph, levels, begin, end, (), in_tiles)
+    yield Stage(graph, levels, begin, end, (), in_tiles, work)
     sizes: dict[int, int] = {}
     middle = graph.views[end - 1].output.type.shape[WIDTH] // 2
     parts = parts_of(graph.views[begin:end], frozenset(), (middle, middle + 1), {})
@@ -217,7 +233,7 @@ def stages_of(graph: Graph, levels: Levels, begin: int, end: int, *, in_tiles: b
         kept = tuple(sorted(node for node, size in sizes.items() if size <= most))
         if frozenset(kept) not in seen:
             seen.add(frozenset(kept))
-            yield Stage(graph, levels, begin, end, kept, in_tiles)
+            yield Stage(graph, levels, begin, end, kept, in_tiles, work)
 
 
 def _last_places(each: Slices, places: Mapping[int, Ints], otherwise: Ints) -> Ints:
