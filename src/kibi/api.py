@@ -155,8 +155,8 @@ def plan(
             `read:NAME,ahead`: NAME_start begins to read a window while kernels run on others, and NAME_wait ends it.
         bandwidth: with `read:NAME`, the bytes that are read in a second.
         recompute: the most multiply-accumulates that the plan may compute, as a multiple of the model's. Above 1, some stages are
-            computed in stripes, columns of their images, whose borders are computed twice, where that lowers the arena; with
-            `ram`, where no other plan fits. For plans by the row, in one arena.
+            computed in stripes, columns of their images, whose borders are computed twice or kept, where that lowers the arena;
+            with `ram`, where no other plan fits. For plans by the row, in one arena.
         stripes: the stages that are computed so, as another plan's `stripes` has them, in place of a search; `tuning` and `runs`
             are then for the operators that such a plan has.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.

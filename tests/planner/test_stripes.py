@@ -1,6 +1,6 @@
 """Stages in stripes: the same bits for any columns, what is refused, and what the search finds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf, nan
 
@@ -62,9 +62,18 @@ def _stages(graph: Graph, most: int) -> Iterator[Stripes]:
                     yield stage
 
 
-def _assert_same_bits(graph: Graph, stage: Stripes, case: Case) -> None:
-    made, wanted = evaluator(striped(graph, [stage]))(case.inputs), evaluator(graph)(case.inputs)
-    assert [each.tobytes() for each in made] == [each.tobytes() for each in wanted], stage
+def _assert_same_bits(graph: Graph, stages: Sequence[Stripes], case: Case) -> None:
+    made, wanted = evaluator(striped(graph, stages))(case.inputs), evaluator(graph)(case.inputs)
+    assert [each.tobytes() for each in made] == [each.tobytes() for each in wanted], stages
+
+
+def _kept(graph: Graph, stage: Stripes) -> Iterator[Stripes]:
+    """The stage with images that are kept: all of them, the first one, every second one."""
+    numbers = tuple(range(stage.begin, stage.end - 1))
+    for kept in dict.fromkeys((numbers, numbers[:1], numbers[1::2])):
+        made = replace(stage, kept=kept)
+        if kept and not stage_problem(graph, made):
+            yield made
 
 
 @pytest.mark.parametrize("operator", _COLUMN_BY_COLUMN)
@@ -75,7 +84,7 @@ def test_operator_in_stripes_gives_the_same_bits(operator: str) -> None:
         case = OPERATOR_MODELS[operator](Seeded(seed))
         graph = graph_of(case)
         for stage in _stages(graph, 1):
-            _assert_same_bits(graph, stage, case)
+            _assert_same_bits(graph, [stage], case)
             wanted -= 1
         if wanted <= 0:
             break
@@ -88,7 +97,41 @@ def test_stage_of_any_network_in_stripes_gives_the_same_bits(case: Case) -> None
     """Several operators, residual additions among them, whose inputs then have columns of their own."""
     graph = graph_of(case)
     for stage in _stages(graph, 4):
-        _assert_same_bits(graph, stage, case)
+        _assert_same_bits(graph, [stage], case)
+
+
+@settings(max_examples=amount(4, 300))
+@given(case=networks())
+def test_stage_that_keeps_columns_gives_the_same_bits(case: Case) -> None:
+    """Columns of some images are copied for the next stripe instead of computed again, whatever windows read them."""
+    graph = graph_of(case)
+    for stage in (kept for each in _stages(graph, 4) for kept in _kept(graph, each)):
+        made = striped(graph, [stage])
+        _assert_same_bits(graph, [stage], case)
+        assert made.macs <= striped(graph, [replace(stage, kept=())]).macs
+
+
+@pytest.mark.parametrize("columns", [(2,), (1, 3, 4), (1, 2, 3, 4, 5)])
+@pytest.mark.parametrize("further", [(3,), (1, 2, 3), (2, 5)])
+@pytest.mark.parametrize("kept", [(), (2,)])
+def test_stage_reads_the_stripes_of_the_one_before(
+    columns: tuple[int, ...], further: tuple[int, ...], kept: tuple[int, ...]
+) -> None:
+    """Stripes of two stages that need not begin at the same columns: no node joins those of the first."""
+    model = residual_network()
+    stages = [Stripes(0, 1, columns), Stripes(1, 4, further, kept, in_tiles=True)]
+    graph = striped(model, stages)
+    assert sum(model.nodes[0].outputs[0] in node.outputs for node in graph.nodes) == 0
+    inputs = seeded_inputs(model, 5)
+    assert np.array_equal(evaluator(graph)(inputs)[0], evaluator(model)(inputs)[0])
+
+
+def test_columns_that_are_kept_are_computed_once() -> None:
+    """Windows of a stage whose images are all kept: the work of the model, and no more."""
+    model = residual_network(10, 10, 4)
+    stage = Stripes(0, 4, (3, 6))
+    assert striped(model, [stage]).macs > model.macs
+    assert striped(model, [replace(stage, kept=(0, 1, 2))]).macs == model.macs
 
 
 @settings(max_examples=amount(30, 300))
@@ -202,10 +245,16 @@ def test_options_that_do_not_go_with_recomputation_are_refused(glyphs: Graph, us
         ((Stripes(0, 1, (4, 2)),), "do not divide"),
         ((Stripes(0, 2, (3,)),), "is read outside of them"),
         ((Stripes(0, 1, (3,)), Stripes(0, 1, (3,))), "it overlaps the one before"),
+        ((Stripes(0, 4, (3,), (1, 0)),), "cannot be kept"),
+        ((Stripes(0, 4, (3,), (3,)),), "cannot be kept"),
+        ((Stripes(0, 4, (3,), (-1,)),), "cannot be kept"),
+        ((Stripes(1, 4, (3,), (), in_tiles=True),), "no stage ends where it begins"),
+        ((Stripes(0, 4, (3,), (), in_tiles=True),), "no stage ends where it begins"),
+        ((Stripes(0, 1, (3,)), Stripes(1, 2, (3,), (), in_tiles=True)), "is read after it"),
     ],
 )
 def test_saved_plan_with_wrong_stages_is_refused(stages: tuple[Stripes, ...], what: str) -> None:
-    """Nodes that do not exist, columns that divide nothing, an image that others read, stages twice."""
+    """Nodes that do not exist, columns that divide nothing, an image that others read or that cannot be kept, stages twice."""
     model = residual_network()
     plan = kibi.plan(model, granularity="tensor")
     with pytest.raises(PlanError, match=what):

@@ -157,11 +157,17 @@ class Stripes:
     Attributes:
         begin, end: its nodes, half-open, as the model's inputs and outputs are handed over. The last one makes its output.
         columns: the column of the output at which each stripe but the first begins, ascending.
+        kept: the nodes of whose images a stripe keeps the columns that the next one needs, too, ascending; those of other images
+            are computed twice.
+        in_tiles: True if the stage reads the stripes of the stage that ends where it begins, which are not joined then, and keeps
+            columns of them.
     """
 
     begin: int
     end: int
     columns: tuple[int, ...]
+    kept: tuple[int, ...] = ()
+    in_tiles: bool = False
 
 
 @dataclass(frozen=True)

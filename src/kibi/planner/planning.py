@@ -18,6 +18,7 @@ from kibi.planner.order.by_row import plan_by_row
 from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
 from kibi.planner.placement.placing import place
+from kibi.planner.placing_by_parts import placed_by_parts
 from kibi.planner.plan import Handover, Plan, Run, Stripes
 from kibi.planner.read_ahead import Asked, Room, planned_ahead
 from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recompute
@@ -175,7 +176,9 @@ def plan(
         ways = ((windows, lower(slow=windows.slow, kernels=chosen)) for windows in found)
     for windows, lowered in ways:
         slow, wanted = None if windows is None else windows.slow, lowered
-        asked = _Asked(wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights)
+        asked = _Asked(
+            wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights, bool(stripes)
+        )
         best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
         if windows is not None and windows.ahead and (ram_bytes is None or best.arena_bytes <= ram_bytes):
             slow = replace(windows.slow, ahead=True)
@@ -266,6 +269,7 @@ class _Asked:
     ram_bytes: int | None
     regions: Sequence[Region] | None
     place_weights: bool
+    is_striped: bool
 
     def rank(self, made: Plan) -> tuple[float, ...]:
         """Ranks plans, the better one lower: in regions the cheaper one; with a limit the one that fits, in fewer runs."""
@@ -286,6 +290,8 @@ class _Asked:
             best = self.whole_tensors(orders)
         else:
             best = self._smallest(orders)
+        if self.is_striped and self.regions is None:
+            best = placed_by_parts(self.graph, best, effort)
         if self.regions is not None:
             made = [best]
             if self.granularity is Granularity.ROW and runs is None and self.goal is not Goal.SPEED:

@@ -6,12 +6,14 @@ from math import isfinite
 from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.planner.plan import Plan, Stripes
-from kibi.planner.stripe_refining import refined
+from kibi.planner.stripe_refining import counted, refined
 from kibi.planner.stripe_search import Found, stages_within
 from kibi.selection import LoweredGraph
 
-MOST_PLANS = 4
+MOST_PLANS = 3
 """Plans that are made at most, the one without stages among them; before, what they need is counted without rows in place."""
+_MOST_TRIED = 4
+"""Results of the search that are counted in an order of the whole graph."""
 
 
 def check_recompute(factor: float, *, is_alone: bool, is_whole: bool) -> None:
@@ -78,9 +80,13 @@ def _chosen(
     lowered: Callable[[Graph], LoweredGraph],
 ) -> list[tuple[Stripes, ...]]:
     """Returns the stages with the smallest peaks that either search finds, those with the least work first."""
-    best = min(found, key=lambda each: each.peak_bytes)
+    least = sorted(found, key=lambda each: each.peak_bytes)[:_MOST_TRIED]
+    tried = [
+        counted(handed, each.stages, lowered) for each in {each.stages: each for each in (*least, found[0])}.values()
+    ]
+    best = min(tried, key=lambda each: (each.peak_bytes, each.extra_macs))
     further = refined(handed, best, most_macs, lowered)
-    ranked = sorted((*found, *further), key=lambda each: (each.peak_bytes, each.extra_macs))
-    kept = {each.stages: each for each in ranked if each.stages}
+    ranked = sorted((*tried, *further), key=lambda each: (each.peak_bytes, each.extra_macs))
+    kept = {each.stages: each for each in ranked if each.stages and each.extra_macs <= most_macs}
     shortest = sorted(list(kept.values())[: MOST_PLANS - 1], key=lambda each: (each.extra_macs, each.peak_bytes))
     return [each.stages for each in shortest]

@@ -50,6 +50,11 @@ def refined(graph: Graph, found: Found, most_macs: int, lowered: Callable[[Graph
     return tuple(better)
 
 
+def counted(graph: Graph, stages: tuple[Stripes, ...], lowered: Callable[[Graph], LoweredGraph]) -> Found:
+    """Returns the stages with what they need in the first order of the whole graph that is found; arguments as of `refined`."""
+    return _Try.of(graph, stages, lowered).found
+
+
 @dataclass(frozen=True, slots=True)
 class _Try:
     """Stages in the first order of the whole graph that is found.

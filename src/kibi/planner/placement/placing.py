@@ -142,13 +142,13 @@ class Task:
     @staticmethod
     def of(buffers: Sequence[Buffer], rules: Sequence[PairRule]) -> "Task":
         """The task; arguments and errors as of `place`."""
-        groups = _groups(buffers)
+        groups = groups_of(buffers)
         if len(groups) == len(buffers):
-            return Task(tuple(buffers), groups, _Items.of([_item([buffer]) for buffer in buffers], rules))
+            return Task(tuple(buffers), groups, _Items.of([item_of([buffer]) for buffer in buffers], rules))
         number = {index: place for place, group in enumerate(groups) for index in group}
         kept = [PairRule(number[r.first], number[r.second], r.minimum_distance_bytes) for r in rules]
         return Task(
-            tuple(buffers), groups, _Items.of([_item([buffers[index] for index in group]) for group in groups], kept)
+            tuple(buffers), groups, _Items.of([item_of([buffers[index] for index in group]) for group in groups], kept)
         )
 
     def place(self, capacity: int | None, time_limit_seconds: float) -> Placement:
@@ -170,16 +170,16 @@ class Task:
         return Placement(tuple(placed), found.peak_bytes, found.lower_bound_bytes, found.status)
 
 
-def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
-    """The buffers that are placed as one: the pinned rows of a tensor, which are in order; all others alone."""
+def groups_of(buffers: Sequence[Buffer]) -> list[list[int]]:
+    """Returns the buffers that are placed as one: the pinned rows of a tensor, which are in order; all others alone."""
     groups: dict[object, list[int]] = {}
     for index, buffer in enumerate(buffers):
         groups.setdefault(("rows", buffer.tensor) if buffer.is_pinned else index, []).append(index)
     return list(groups.values())
 
 
-def _item(group: Sequence[Buffer]) -> Item:
-    """One item for buffers that are in order; what is left of it, as its parts die, is a window of its bytes."""
+def item_of(group: Sequence[Buffer]) -> Item:
+    """Returns one item for buffers that are in order; what is left of it, as its parts die, is a window of its bytes."""
     if len(group) == 1:
         only = group[0]
         return Item(only.start, only.end, only.size_bytes, only.alignment)
