@@ -14,6 +14,8 @@ from tests.support.amount import sample
 Draw = Callable[[np.random.Generator], Case]
 _CASES = 60
 _CHANNELS = 3001
+_SMALL = 256
+"""Elements of a window whose sums fit 16 bits."""
 _LIMITS = ((-128, 127), (-128, 127), (-128, 20), (-10, 127), (0, 0), (30, -30))
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m33", "zig", "2"), ("cortex-m4", "gcc", "2"), ("cortex-m4", "gcc", "s"))
 
@@ -137,10 +139,23 @@ def accumulating(rng: np.random.Generator) -> Case:
     )  # fmt: skip
 
 
+def small(rng: np.random.Generator) -> Case:
+    """The same with sums of 16 bits; some windows have 256 elements, and the least or the largest sums that there can be."""
+    case = accumulating(rng)
+    if rng.integers(3):
+        return replace(case, scratch_bytes=case.scratch_bytes // 2)
+    channels, width = int(case.params["channels"]), int(rng.choice([4, 16, 64]))
+    window = {"input_width": width, "kernel_width": width, "output_width": 1, "pad": 0, "steps": _SMALL // width}
+    inputs = [np.repeat(rng.choice([-128, 127]), width * channels).astype(np.int8)] * (_SMALL // width)
+    rows = [[row] for row in range(_SMALL // width)]
+    return Case({**case.params, **window}, rows, inputs, channels, 2 * channels, at_end=case.at_end, steps=len(rows))
+
+
 _DRAWS: dict[str, Draw] = {
     "kibi_add_s8": add,
     "kibi_average_pool2d_s8": pooling,
     "kibi_average_pool2d_s8_accumulate": accumulating,
+    "kibi_average_pool2d_s8_accumulate_small": small,
     "kibi_depthwise_conv2d_s8": depthwise,
     "kibi_max_pool2d_s8": pooling,
     "kibi_max_pool2d_s8_accumulate": accumulating,

@@ -60,6 +60,7 @@ _CONSERVATIVE = {
     "kibi_average_pool2d_s16_accumulate": "the last call reads everything before it writes",
     "kibi_average_pool2d_s8": "a mean may hide one element",
     "kibi_average_pool2d_s8_accumulate": "the last call reads everything before it writes",
+    "kibi_average_pool2d_s8_accumulate_small": "the last call reads everything before it writes",
     **dict.fromkeys(
         ("kibi_broadcast_args_s32", "kibi_broadcast_args_s64"), "elementwise, but many inputs give one output"
     ),

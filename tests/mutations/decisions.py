@@ -57,6 +57,14 @@ _OPERATORS = (
         (f"{_REFERENCE}[MAX_POOL_2D]",),
     ),
     Mutation(
+        "operators.average-adds-up-too-much-in-16-bits",
+        "ops/windows/average_pool2d.py",
+        "_SMALL = 256",
+        "_SMALL = 1 << 16",
+        "Sums of large windows wrap in 16 bits.",
+        ("tests/ops/test_contract.py", "-k", "reach_every_kernel and AVERAGE_POOL"),
+    ),
+    Mutation(
         "operators.pooling-overlaps-too-much",
         "ops/overlap.py",
         "return window.channels * least_distance((window.first_inside(x), x) for x in range(window.output_width))",

@@ -315,6 +315,14 @@ _PORTABLE = (
 
 _CORES = (
     Mutation(
+        "kernels.small-average-swaps-channels",
+        "kernels/armv7em/kibi_average_pool2d_s8_accumulate_small.c",
+        "pkhtb %[even], %[odd], %[even], asr #16",
+        "pkhtb %[even], %[even], %[odd], asr #16",
+        "The third and the fourth of four channels are in each other's place.",
+        ("tests/kernels/test_armv7em_depthwise.py", "-k", "accumulate_small"),
+    ),
+    Mutation(
         "kernels.m4-averages-round-halves-below-zero-up",
         "kernels/armv7em/kibi_average_pool2d_s8.c",
         "by.factor = (1 << 28) / (columns * height) + 1;",

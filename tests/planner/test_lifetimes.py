@@ -5,7 +5,7 @@ import pytest
 from kibi.dtypes import DType
 from kibi.errors import PlanError
 from kibi.planner import Buffer, Run, file_order, lifetimes
-from tests.planner.networks import Doubling, Sum, Window, by_row, chain, constant, graph, residual
+from tests.planner.networks import Doubling, Sum, Window, by_row, chain, constant, graph, residual, tallied
 
 
 def _spans(buffers: tuple[Buffer, ...], tensor: int) -> list[tuple[int, int, int, int]]:
@@ -96,6 +96,17 @@ def test_lifetimes_shared_scratch_is_as_large_as_the_largest() -> None:
         net = graph([(1, 4, 2, 1)] * 3, [*nodes])
         scratch = [each for each in lifetimes(net, by_row(net)) if each.tensor is None]
         assert [(each.nodes, each.size_bytes) for each in scratch] == [((0, 1), 24)]
+
+
+def test_lifetimes_scratch_by_run_is_a_buffer_for_each_run_but_an_accumulator_is_one() -> None:
+    """The bytes are free while other nodes run; what is added up stays from the first step to the last."""
+    net = tallied(3, rows=4, scratch_bytes=10)
+    runs = (Run(0, 0, 2), Run(1, 0, 1), Run(0, 2, 1), Run(1, 1, 1), Run(0, 3, 1), Run(1, 2, 2))
+    scratch = [each for each in lifetimes(net, runs, by_run=(0, 1)) if each.tensor is None]
+    assert sorted((each.nodes, each.start, each.end) for each in scratch) == [
+        ((0,), 0, 2), ((0,), 3, 4), ((0,), 5, 6), ((1,), 2, 8)
+    ]  # fmt: skip
+    assert {each.size_bytes for each in scratch if each.node == 0} == {10}
 
 
 def test_lifetimes_rows_of_one_step_live_until_the_last_of_them_is_read() -> None:

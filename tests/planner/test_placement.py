@@ -130,3 +130,14 @@ def test_place_impossible_buffer_is_an_error(wrong: Buffer) -> None:
     """A negative size, an empty lifetime and an alignment below 1 are refused with the buffer's number."""
     with pytest.raises(PlanError, match="buffer 1 has"):
         place([_buffer(1, 0, 1), wrong])
+
+
+def test_place_scratch_of_one_node_is_at_one_offset_and_free_between_its_runs() -> None:
+    """Rows take the bytes of the scratch while other nodes run, and never while it lives."""
+    scratch = [Buffer(None, 0, 0, 0, 0, 50, 4, start, start + 1) for start in (0, 2, 4)]
+    rows = [_buffer(50, 1, 2), _buffer(50, 3, 4), _buffer(30, 2, 4), _buffer(20, 0, 5)]
+    placement = place([*scratch, *rows])
+    assert len({each.offset for each in placement.buffers[:3]}) == 1
+    _check([*scratch, *rows], placement)
+    assert placement.proven_optimal
+    assert placement.peak_bytes == 100

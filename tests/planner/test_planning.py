@@ -6,9 +6,12 @@ import pytest
 
 from kibi.errors import PlanError
 from kibi.frontends import load
-from kibi.planner import Plan, Run, file_order, plan, validate
+from kibi.planner import Plan, Run, file_order, lifetimes, place, plan, validate
+from kibi.planner.in_place import in_place_rules
+from kibi.planner.planning import Granularity
 from kibi.targets import target
-from tests.planner.networks import by_row, chain, residual
+from tests.planner.networks import by_row, chain, random_network, residual
+from tests.support.choices import Seeded
 from tests.support.zoo import model_path, requires_zoo
 
 M4 = target("cortex-m4")
@@ -87,3 +90,16 @@ def test_plan_order_that_cannot_run_is_an_error() -> None:
     """Runs that read what is not made yet are refused."""
     with pytest.raises(PlanError, match="not made yet"):
         plan(chain(3, 3, rows=4), M4, runs=[Run(1, 0, 4), Run(0, 0, 4)])
+
+
+def test_plan_by_row_leaves_scratch_to_others_between_runs_where_that_saves_bytes() -> None:
+    """The same order needs more where scratch lives from the first step of its node to the last."""
+    net = random_network(Seeded(0), 3, 9, scratch=(0, 0, 12, 20))
+    made = plan(net, M4, granularity=Granularity.ROW)
+    validate(net, made)
+    split = {each.tensor for each in made.buffers if each.tensor is not None and len(made.buffers_of(each.tensor)) > 1}
+    held = lifetimes(net, made.runs, split=split)
+    assert made.arena_bytes < place(held, rules=in_place_rules(net, made.runs, held)).lower_bound_bytes
+    assert Plan.from_json(made.to_json()).buffers == made.buffers
+    scratch = [each for each in made.buffers if each.tensor is None]
+    assert len(scratch) > len({each.nodes for each in scratch}) == len({(each.nodes, each.offset) for each in scratch})

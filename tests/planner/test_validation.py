@@ -12,7 +12,7 @@ from kibi.errors import PlanError
 from kibi.ir import Graph, Operator
 from kibi.planner import Buffer, Plan, Run, plan, validate
 from kibi.targets import target
-from tests.planner.networks import Tally, Window, by_row, chain, graph, joined, residual
+from tests.planner.networks import Tally, Window, by_row, chain, graph, joined, residual, tallied
 
 M4 = target("cortex-m4")
 Change = Callable[[Plan], Plan]
@@ -206,6 +206,47 @@ def test_validate_elements_of_eight_bytes_at_four_are_refused(dtype: DType) -> N
     assert {each.alignment for each in made.buffers} == {1, 8}
     wrong = replace(_with(made, 1, offset=4, alignment=4), arena_bytes=28, proven_optimal=False)
     assert "it must be aligned to 8" in _refusal(net, wrong)
+
+
+def _parted(net: Graph, node: int) -> Plan:
+    """A plan by the row in which the scratch of a node is a buffer for each of its runs, above all else."""
+    made = plan(net, M4, runs=by_row(net))
+    places = [step for step, (its, _) in enumerate(made.steps) if its == node]
+    scratch = made.scratch_of(node)
+    assert scratch is not None
+    others = [each for each in made.buffers if node not in each.nodes]
+    others += [replace(scratch, node=each, shared_by=()) for each in scratch.nodes if each != node]
+    parts = [
+        replace(scratch, node=node, shared_by=(), offset=made.arena_bytes, start=step, end=step + 1) for step in places
+    ]
+    arena_bytes = made.arena_bytes + scratch.size_bytes
+    return replace(made, buffers=(*others, *parts), arena_bytes=arena_bytes, proven_optimal=False)
+
+
+def test_validate_scratch_of_each_run_is_at_one_offset() -> None:
+    """The kernel is told one place, for all its steps."""
+    net = chain(3, 3, rows=6, scratch_bytes=8)
+    made = _parted(net, 0)
+    validate(net, made)
+    last = len(made.buffers) - 1
+    assert "6 scratch buffers that are not the same bytes" in _refusal(net, _with(made, last, offset=0))
+    assert "6 scratch buffers that are not the same bytes" in _refusal(net, _with(made, last, size_bytes=12))
+
+
+def test_validate_step_without_scratch_that_lives_is_caught() -> None:
+    """Each step needs a scratch that declares to live then."""
+    net = chain(3, 3, rows=6, scratch_bytes=8)
+    made = _parted(net, 0)
+    for place in (len(made.buffers) - 6, len(made.buffers) - 3, len(made.buffers) - 1):
+        step = made.buffers[place].start
+        text = _refusal(net, replace(made, buffers=(*made.buffers[:place], *made.buffers[place + 1 :])))
+        assert f"step {step}, row {place - len(made.buffers) + 6} of operator 0 (WINDOW): scratch is used, but" in text
+
+
+def test_validate_accumulator_in_several_buffers_is_caught() -> None:
+    """Between the steps its bytes would be free."""
+    net = tallied(3, rows=6, scratch_bytes=8)
+    assert "scratch buffers, though it adds up in one" in _refusal(net, _parted(net, 1))
 
 
 def test_validate_scratch_less_aligned_than_the_kernel_asks_is_refused() -> None:

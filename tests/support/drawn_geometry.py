@@ -30,9 +30,9 @@ class Axis:
         return Axis(size, kernel, stride, dilation, last // stride + 1)
 
     @staticmethod
-    def covered(c: Choices, padding: str) -> "Axis":
-        """All of the axis under one window, which leaves it on both sides where it is padded."""
-        size = c.integer(2, 9)
+    def covered(c: Choices, padding: str, least: int = 2) -> "Axis":
+        """All of the axis, of at least so many elements, under one window, which leaves it on both sides where it is padded."""
+        size = c.integer(least, least + 7)
         return Axis(size, size if padding == "VALID" else size + c.integer(0, 3), size, 1, 1)
 
 

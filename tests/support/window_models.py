@@ -15,6 +15,8 @@ from tests.support.drawn_values import ACTIVATIONS, SMALLEST_OUTPUT_SCALE, drawn
 
 _LARGEST_BIAS = (1 << 31) - (1 << 25)
 """The sums of products of s8 drawn here stay below 2**25, so that bias and sum fit 32 bits, as TFLM needs."""
+_LARGE = 17
+"""Elements along both axes of a window of bytes whose sums need more than 16 bits."""
 _LARGEST_BIAS_OF_S16 = {DType.S32: 1 << 28, DType.S64: (1 << 46) - 1}
 """Those of s16 stay below 2**31 - 2**28."""
 
@@ -191,11 +193,13 @@ def _any_zero_point(c: Choices, dtype: DType) -> int:
     return zero_point(c) if dtype is DType.S8 else c.one_of((0, 0, -(1 << 15), (1 << 15) - 1, c.integer(-999, 999)))
 
 
-def _pool(c: Choices, name: str, dtype: DType = DType.S8) -> Case:
+def _pool(c: Choices, name: str, dtype: DType = DType.S8, *, is_large: bool = False) -> Case:
     b, batches, channels = ModelBuilder(), c.one_of((1, 1, 2)), c.integer(1, 9)
     padding, y, x = window(c, dilates=False)
     if c.one_of((False, False, True)):
         y = Axis.covered(c, padding)
+    if is_large:
+        y, x = Axis.covered(c, padding, _LARGE), Axis.covered(c, padding, _LARGE)
     quantization = (scale(c), _any_zero_point(c, dtype))
     source = b.input([batches, y.size, x.size, channels], dtype, *quantization)
     output = b.tensor([batches, y.output, x.output, channels], dtype, *quantization)
@@ -215,8 +219,8 @@ def _pool(c: Choices, name: str, dtype: DType = DType.S8) -> Case:
 
 
 def average_pool_2d(c: Choices) -> Case:
-    """AVERAGE_POOL_2D of any geometry."""
-    return _pool(c, "AVERAGE_POOL_2D")
+    """AVERAGE_POOL_2D of any geometry; some windows have more elements than 16 bits hold the sums of."""
+    return _pool(c, "AVERAGE_POOL_2D", is_large=c.one_of((False,) * 5 + (True,)))
 
 
 def max_pool_2d(c: Choices) -> Case:

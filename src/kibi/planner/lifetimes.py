@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.errors import PlanError
-from kibi.ir import Graph, NodeView, RowAccess, Tensor, overwrites
+from kibi.ir import Graph, KernelCall, NodeView, RowAccess, Tensor, overwrites
 from kibi.planner.limits import check_limits
 from kibi.planner.plan import Buffer, Run
 
@@ -24,7 +24,12 @@ _INPUT_STEP = -1
 
 
 def lifetimes(
-    graph: Graph, runs: Sequence[Run], *, scratch: bool = True, split: Collection[int] = ()
+    graph: Graph,
+    runs: Sequence[Run],
+    *,
+    scratch: bool = True,
+    split: Collection[int] = (),
+    by_run: Collection[int] = (),
 ) -> tuple[Buffer, ...]:
     """The buffers of an order of row steps, not placed yet: all offsets are 0, but those of a split model input.
 
@@ -34,17 +39,18 @@ def lifetimes(
         scratch: true to include the scratch of the nodes that need some.
         split: tensors that are held row by row, though the rule would make them one buffer. The rows of a model input are
             in order from the start of the arena, one input after the other, and die one by one; model outputs stay whole.
+        by_run: nodes whose scratch leaves its bytes to others between the node's runs; accumulators never do.
 
     Returns:
-        Tensors ascending by index, the rows of each ascending, then scratch ascending by node. Each is aligned to the size
-        of its elements, as C asks. Scratch lives from the first to the last step of its node, and through what other nodes
-        do in between.
+        Tensors ascending by index, the rows of each ascending, then scratch. Each is aligned to the size of its elements, as C
+        asks. The scratch of a node `by_run` is a buffer for each of its runs, all to be placed at one offset. All other scratch
+        lives from the first to the last step of its node, and through what other nodes do in between.
 
     Raises:
         PlanError: the order names a node that does not exist, computes a row twice, out of order or never, reads a row that
             is not made yet, or overwrites one of a variable that is still to be read.
     """
-    return Followed.of(graph, runs).buffers(scratch=scratch, split=split)
+    return Followed.of(graph, runs).buffers(scratch=scratch, split=split, by_run=by_run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +61,13 @@ class Followed:
         graph: the graph.
         steps: how many steps the order has.
         histories: of each tensor in the arena.
-        spans: the first and last step of each node.
+        places: for each node, the places of its steps.
     """
 
     graph: Graph
     steps: int
     histories: "dict[int, _History]"
-    spans: dict[int, tuple[int, int]]
+    places: Sequence[_Ints]
     _made: dict[tuple[int, bool], tuple[Buffer, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -70,10 +76,12 @@ class Followed:
     def of(graph: Graph, runs: Sequence[Run]) -> "Followed":
         """An order, step by step; arguments and errors as of `lifetimes`."""
         check_limits(graph)
-        histories, spans = _follow(graph, runs)
-        return Followed(graph, sum(run.steps for run in runs), histories, spans)
+        histories, places = _follow(graph, runs)
+        return Followed(graph, sum(run.steps for run in runs), histories, places)
 
-    def buffers(self, *, scratch: bool = True, split: Collection[int] = ()) -> tuple[Buffer, ...]:
+    def buffers(
+        self, *, scratch: bool = True, split: Collection[int] = (), by_run: Collection[int] = ()
+    ) -> tuple[Buffer, ...]:
         """Its buffers; arguments and result as of `lifetimes`."""
         graph, buffers, pinned_bytes = self.graph, list[Buffer](), 0
         stored, kept = frozenset(graph.stored_inputs), frozenset(graph.outputs)
@@ -92,8 +100,24 @@ class Followed:
             else:
                 buffers.extend(self._of(tensor, is_whole=False))
         if scratch:
-            buffers.extend(_scratch(graph, self.spans))
+            buffers.extend(self.scratch(by_run))
         return tuple(buffers)
+
+    def scratch(self, by_run: Collection[int] = ()) -> tuple[Buffer, ...]:
+        """The scratch of its nodes; argument and result as of `lifetimes`."""
+        made, held = list[Buffer](), list[tuple[int, int, int]]()
+        for node, (its, call) in enumerate(zip(self.places, self.graph.calls, strict=True)):
+            if not call.scratch_bytes:
+                continue
+            first, end = int(its[0]), int(its[-1]) + 1
+            if self.graph.views[node].accumulates:
+                # An accumulator must outlive its node's steps, so that it is never shared.
+                made.append(_scratch(call, node, first, end))
+            elif node in by_run:
+                made += [_scratch(call, node, *run) for run in _stretches(its)]
+            else:
+                held.append((first, end, node))
+        return (*made, *_shared(self.graph, held))
 
     def _of(self, tensor: Tensor, *, is_whole: bool) -> tuple[Buffer, ...]:
         """A tensor's buffers, one or one for each step that makes rows; each is made once, in however many lists it stands."""
@@ -135,8 +159,8 @@ def places_of(graph: Graph, runs: Sequence[Run]) -> list[_Ints]:
     return [places[begin:end] for begin, end in pairwise([0, *accumulate(view.steps for view in graph.views)])]
 
 
-def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dict[int, tuple[int, int]]]:
-    """The history of each tensor in the arena, and the first and last step of each node."""
+def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], list[_Ints]]:
+    """The history of each tensor in the arena, and the places of each node's steps."""
     _check_runs(graph, runs)
     places = places_of(graph, runs)
     made = {index: np.full(graph.tensors[index].type.rows, _INPUT_STEP, np.int64) for index in graph.given}
@@ -162,8 +186,7 @@ def _follow(graph: Graph, runs: Sequence[Run]) -> tuple[dict[int, _History], dic
             first_read[index] = min(first_read.get(index, first), first)
     if problems:
         raise PlanError(min(problems)[1])
-    spans = {number: (int(its[0]), int(its[-1])) for number, its in enumerate(places)}
-    return {index: _History(rows, last_used[index], first_read.get(index)) for index, rows in made.items()}, spans
+    return {index: _History(rows, last_used[index], first_read.get(index)) for index, rows in made.items()}, places
 
 
 def _overwritten_too_early(graph: Graph, places: Sequence[_Ints]) -> Iterator[tuple[int, str]]:
@@ -255,22 +278,31 @@ def _alike(rows: _Ints) -> Iterator[tuple[int, int]]:
     return pairwise([0, *(np.flatnonzero(np.diff(rows)) + 1).tolist(), len(rows)]) if len(rows) else iter(())
 
 
-def _scratch(graph: Graph, spans: dict[int, tuple[int, int]]) -> Iterator[Buffer]:
+def _scratch(call: KernelCall, node: int, start: int, end: int) -> Buffer:
+    return Buffer(None, node, 0, 0, 0, call.scratch_bytes, call.scratch_alignment, start, end)
+
+
+def _stretches(places: _Ints) -> Iterator[tuple[int, int]]:
+    """The half-open ranges of neighbouring places."""
+    cuts = [0, *(np.flatnonzero(np.diff(places) > 1) + 1).tolist(), len(places)]
+    return ((int(places[first]), int(places[end - 1]) + 1) for first, end in pairwise(cuts))
+
+
+def _shared(graph: Graph, held: Sequence[tuple[int, int, int]]) -> Iterator[Buffer]:
     """A buffer for each group of nodes whose steps interleave, as large as the largest scratch among them.
 
-    An accumulator must outlive its node's steps, so that it is never shared.
+    Args:
+        graph: the graph.
+        held: the first step of each node, the one after its last, and the node.
     """
-    groups: list[tuple[int, int, int, int, list[int]]] = []  # first step, end, bytes, alignment, nodes
-    for node, (first, last) in sorted(spans.items(), key=lambda entry: entry[1]):
-        view = graph.views[node]
-        call = graph.calls[node]
-        size_bytes, alignment = call.scratch_bytes, call.scratch_alignment
-        if size_bytes and view.accumulates:
-            yield Buffer(None, node, 0, 0, 0, size_bytes, alignment, first, last + 1)
-        elif size_bytes and groups and first < groups[-1][1]:
-            begin, end, largest, most, nodes = groups[-1]
-            groups[-1] = (begin, max(end, last + 1), max(largest, size_bytes), max(most, alignment), [*nodes, node])
-        elif size_bytes:
-            groups.append((first, last + 1, size_bytes, alignment, [node]))
-    for begin, end, size_bytes, alignment, (node, *others) in groups:
-        yield Buffer(None, node, 0, 0, 0, size_bytes, alignment, begin, end, shared_by=tuple(others))
+    groups: list[tuple[int, int, list[int]]] = []
+    for start, end, node in sorted(held):
+        if groups and start < groups[-1][1]:
+            begin, until, nodes = groups[-1]
+            groups[-1] = begin, max(until, end), [*nodes, node]
+        else:
+            groups.append((start, end, [node]))
+    for start, end, nodes in groups:
+        size_bytes = max(graph.calls[node].scratch_bytes for node in nodes)
+        alignment = max(graph.calls[node].scratch_alignment for node in nodes)
+        yield Buffer(None, nodes[0], 0, 0, 0, size_bytes, alignment, start, end, shared_by=tuple(nodes[1:]))

@@ -69,7 +69,8 @@ class Buffer:
 
     Attributes:
         tensor: index of the tensor whose rows it holds; None for scratch.
-        node: index of the first node that uses the scratch; None for rows.
+        node: index of the first node that uses the scratch; None for rows. Scratch that leaves its bytes to others between the
+            runs of its node is several buffers, all at one offset.
         first_row, rows: which rows of the tensor; 0, 0 for scratch.
         region: name of the memory region; "arena" in a plan with one arena.
         shared_by: further nodes that use the same scratch, in their own steps.
@@ -275,12 +276,15 @@ class Plan:
         return tuple(part.offset + k * row_bytes for part in self.buffers_of(tensor) for k in range(part.rows))
 
     def scratch_of(self, node: int) -> Buffer | None:
-        """Returns the scratch of a node, or None if it needs none. All runs of a node use the same offset."""
+        """Returns the scratch of a node, or None if it needs none: the first buffer, where each run of the node has one.
+
+        All runs use the same offset and as many bytes.
+        """
         return self._scratch.get(node)
 
     @cached_property
     def _scratch(self) -> dict[int, Buffer]:
-        return {node: buffer for buffer in self.buffers for node in buffer.nodes}
+        return {node: buffer for buffer in reversed(self.buffers) for node in buffer.nodes}
 
     def live_bytes(self) -> tuple[int, ...]:
         """Returns the live bytes of each step; bytes that two buffers share, one made in place of the other, count once."""

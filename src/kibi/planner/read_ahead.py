@@ -297,7 +297,8 @@ def _together(graph: LoweredGraph, blocking: Plan, runs: tuple[Run, ...], number
         return 0 if found is None else found.offset
 
     split = [tensor for tensor, count in parts.items() if count > 1]
-    buffers = lifetimes(graph, runs, split=split)
+    left = Counter(node for each in blocking.buffers for node in each.nodes)
+    buffers = lifetimes(graph, runs, split=split, by_run=[new for new, old in before.items() if left[old] > 1])
     return replace(blocking, runs=runs, buffers=tuple(replace(each, offset=offset(each)) for each in buffers))
 
 

@@ -1,6 +1,6 @@
 """Scratch that grows into bytes of the arena that are free while it lives: kernels with more of it read weights less often."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kibi.planner.plan import Buffer, Plan
@@ -15,10 +15,13 @@ def with_roomy_scratch(graph: LoweredGraph, plan: Plan) -> Plan:
         plan: of one arena.
     """
     useful, buffers = useful_scratch_bytes(graph), list(plan.buffers)
-    for place, buffer in enumerate(buffers):
-        wanted = max((useful[node] for node in buffer.nodes), default=0)
-        if wanted > buffer.size_bytes:
-            buffers[place] = _grown(buffer, wanted, plan.arena_bytes, (*buffers[:place], *buffers[place + 1 :]))
+    for nodes in dict.fromkeys(each.nodes for each in buffers if each.nodes):
+        places = [place for place, each in enumerate(buffers) if each.nodes == nodes]
+        own, wanted = [buffers[place] for place in places], max(useful[node] for node in nodes)
+        if wanted > own[0].size_bytes:
+            others = [each for each in buffers if each.nodes != nodes]
+            for place, grown in zip(places, _grown(own, wanted, plan.arena_bytes, others), strict=True):
+                buffers[place] = grown
     taken = [call.scratch_bytes for call in with_room(graph, rooms(replace(plan, buffers=tuple(buffers)), graph)).calls]
     trimmed = (_trimmed(old, new, taken) for old, new in zip(plan.buffers, buffers, strict=True))
     return replace(plan, buffers=tuple(trimmed))
@@ -30,16 +33,18 @@ def rooms(plan: Plan, graph: LoweredGraph) -> tuple[int, ...]:
     return tuple(0 if buffer is None else buffer.size_bytes for buffer in found)
 
 
-def _grown(buffer: Buffer, wanted: int, arena_bytes: int, others: Iterable[Buffer]) -> Buffer:
-    """The buffer where most of the wanted bytes are free, the lowest such place; as it was where nothing larger is free."""
-    alive = [(each.offset, each.offset + each.size_bytes) for each in others if _live_together(each, buffer)]
-    best, low = buffer, 0
+def _grown(own: Sequence[Buffer], wanted: int, arena_bytes: int, others: Sequence[Buffer]) -> list[Buffer]:
+    """A node's scratch where most of the wanted bytes are free, the lowest such place; as it was where nothing larger is."""
+    alive = [
+        (each.offset, each.offset + each.size_bytes) for each in others if any(_live_together(each, one) for one in own)
+    ]
+    best, offset, low = own[0].size_bytes, own[0].offset, 0
     for start, end in sorted([*alive, (arena_bytes, arena_bytes)]):
-        offset = low + -low % buffer.alignment
-        if min(wanted, start - offset) > best.size_bytes:
-            best = replace(buffer, offset=offset, size_bytes=min(wanted, start - offset))
+        aligned = low + -low % own[0].alignment
+        if min(wanted, start - aligned) > best:
+            best, offset = min(wanted, start - aligned), aligned
         low = max(low, end)
-    return best
+    return [replace(each, offset=offset, size_bytes=best) for each in own]
 
 
 def _live_together(one: Buffer, other: Buffer) -> bool:

@@ -131,7 +131,7 @@ class _Arena:
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.graph = graph
         self.rows = _Rows.of(graph, plan)
-        self.scratch = {node: buffer for buffer in plan.buffers for node in buffer.nodes}
+        self.scratch = _scratch(plan)
         top = max((buffer.offset + buffer.size_bytes for buffer in plan.buffers), default=0)
         self.owner = np.full(max(self.rows.bytes, top), _NOBODY, np.int32)
         self.intact = np.zeros(self.rows.count + len(graph.nodes), np.bool_)
@@ -187,7 +187,7 @@ class _Arena:
 
     def run(self, step: int, run: Run) -> bool:
         """Play a run at once, its first step being that one of all; False, and nothing done, where it needs a closer look."""
-        view, scratch = self.graph.views[run.node], self.scratch.get(run.node)
+        view, scratch = self.graph.views[run.node], self._scratch_at(run.node, step)
         made = {index: self._block(index, view, run) for index in self.outputs[run.node]}
         if scratch is not None and not self._is_apart(scratch, view, run, step):
             return False
@@ -279,10 +279,10 @@ class _Arena:
     def step(self, step: int, node: int, row: int) -> Iterator[str]:
         """Run a row step; what is wrong with the rows, and the accumulator, that must be there while the kernel runs."""
         if row > 0:
-            yield from self._accumulated(node)
+            yield from self._accumulated(node, step)
         made = self._made(node, row)
         read = list(self._read(node, row))
-        scratch = self.scratch.get(node)
+        scratch = self._scratch_at(node, step)
         if scratch is not None:
             # The kernel may write its scratch before it has read its input and after it has stored its output.
             self._take(self._scratch_bytes(scratch), self._scratch_number(node))
@@ -338,9 +338,9 @@ class _Arena:
                 name = self._name(number)
                 yield f"the output from byte {first} overwrites {name} at byte {low} while it is read; it {allowed}"
 
-    def _accumulated(self, node: int) -> Iterator[str]:
+    def _accumulated(self, node: int, step: int) -> Iterator[str]:
         """Yields what is wrong with the sums of the steps before this one."""
-        scratch = self.scratch.get(node)
+        scratch = self._scratch_at(node, step)
         if scratch is None or not self.graph.views[node].accumulates:
             return
         if not self.intact[self._scratch_number(node)]:
@@ -348,6 +348,11 @@ class _Arena:
             holder = self._holder(int(self._scratch_bytes(scratch)[wrong[0]]))
             where = f"{len(wrong)} of its bytes, from byte {scratch.offset + wrong[0]}, hold {holder}"
             yield f"its accumulator has not survived since the step before: {where}"
+
+    def _scratch_at(self, node: int, step: int) -> Buffer | None:
+        """The last scratch of a node whose declared life begins at a step or before; the first one where all begin later."""
+        parts = self.scratch.get(node, ())
+        return parts[max(0, bisect_right(parts, step, key=lambda part: part.start) - 1)] if parts else None
 
     def _scratch_number(self, node: int) -> int:
         return self.rows.count + node
@@ -427,6 +432,15 @@ class _Arena:
         if number >= self.rows.count:
             return f"scratch of {_label(self.graph, number - self.rows.count)}"
         return self._name(number)
+
+
+def _scratch(plan: Plan) -> dict[int, list[Buffer]]:
+    """The scratch of each node, ascending by the beginnings of its lives."""
+    found: dict[int, list[Buffer]] = {}
+    for buffer in sorted(plan.buffers, key=lambda each: each.start):
+        for node in buffer.nodes:
+            found.setdefault(node, []).append(buffer)
+    return found
 
 
 def _last_reads(access: RowAccess, run: Run, rows: int) -> _Ints:

@@ -179,9 +179,11 @@ def _scratch_sizes(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     for node, call in enumerate(graph.calls):
         buffers = of_node.get(node, [])
         needed = call.scratch_bytes if scratch else 0
-        if len(buffers) > 1:
-            yield f"{_label(graph, node)}: {len(buffers)} scratch buffers, at most one is allowed"
-        given = sum(buffer.size_bytes for buffer in buffers)
+        if len({(each.region, each.offset, each.size_bytes) for each in buffers}) > 1:
+            yield f"{_label(graph, node)}: {len(buffers)} scratch buffers that are not the same bytes"
+        if len(buffers) > 1 and graph.views[node].accumulates:
+            yield f"{_label(graph, node)}: {len(buffers)} scratch buffers, though it adds up in one"
+        given = min((buffer.size_bytes for buffer in buffers), default=0)
         if given < needed:
             yield f"{_label(graph, node)}: needs {needed} bytes of scratch, has {given}"
 

@@ -146,7 +146,7 @@ def legend(graph: Graph, plan: Plan) -> tuple[Entry, ...]:
         _entry(graph, plan, tensor, LETTERS[position % len(LETTERS)], tags[tensor], colors[tensor])
         for position, tensor in enumerate(order)
     ]
-    scratch = [buffer for buffer in plan.buffers if buffer.tensor is None]
+    scratch = list({buffer.nodes: buffer for buffer in plan.buffers if buffer.tensor is None}.values())
     if scratch:
         name = f"scratch of {len(scratch)} operator{'s' if len(scratch) > 1 else ''}, the largest"
         largest = max(buffer.size_bytes for buffer in scratch)

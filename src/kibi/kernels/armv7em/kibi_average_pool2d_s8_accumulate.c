@@ -1,24 +1,15 @@
 /* AVERAGE_POOL_2D, int8, for cores with the DSP extension: four channels at once. Source of the rule: TFLM,
  * integer_ops/pooling.h, AveragePool. */
-#include "kibi_pool2d.h"
+#include "kibi_pool_rows_s8.h"
 
 #include "kibi_add_columns_s8.h"
 #include "kibi_requantize.h"
-
-/* The columns of window `x` that are inside the input: the first, and how many. */
-static inline int32_t columns_inside(int32_t x, const kibi_pool_accumulate_params *p, int32_t *first)
-{
-    const int32_t start = x * p->stride - p->pad;
-    const int32_t end = start + p->kernel_width;
-    *first = start > 0 ? start : 0;
-    return (end < p->input_width ? end : p->input_width) - *first;
-}
 
 static KIBI_NOINLINE void finish(int8_t *output, const int32_t *sums, const kibi_pool_accumulate_params *p)
 {
     for (int32_t x = 0; x < p->output_width; ++x) {
         int32_t first;
-        const int32_t count = columns_inside(x, p, &first) * p->steps;
+        const int32_t count = kibi_columns_inside(x, p, &first) * p->steps;
         for (int32_t c = 0; c < p->channels; ++c) {
             const int32_t sum = *sums++;
             const int32_t half = sum > 0 ? count / 2 : -(count / 2);
@@ -41,7 +32,7 @@ void kibi_average_pool2d_s8_accumulate(int8_t *output, const int8_t *const *rows
     }
     for (int32_t x = 0; x < p->output_width; ++x) {
         int32_t first;
-        const int32_t columns = columns_inside(x, p, &first);
+        const int32_t columns = kibi_columns_inside(x, p, &first);
         kibi_add_columns_s8(sums + x * p->channels, rows[0] + first * p->channels, p->channels, columns);
     }
     if (step == p->steps - 1) {

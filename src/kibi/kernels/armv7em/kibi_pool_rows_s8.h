@@ -2,6 +2,8 @@
 #ifndef KIBI_POOL_ROWS_S8_H
 #define KIBI_POOL_ROWS_S8_H
 
+#include "kibi_pool2d.h"
+
 #include "kibi_largest4.h"
 
 /* The pointers of a window's rows that are inside the input: they are neighbours. */
@@ -21,6 +23,15 @@ static inline kibi_pool_rows kibi_rows_inside(const int8_t *const *rows, int32_t
         --inside.end;
     }
     return inside;
+}
+
+/* The columns of window `x` that are inside the input: the first, and how many. */
+static inline int32_t kibi_columns_inside(int32_t x, const kibi_pool_accumulate_params *p, int32_t *first)
+{
+    const int32_t start = x * p->stride - p->pad;
+    const int32_t end = start + p->kernel_width;
+    *first = start > 0 ? start : 0;
+    return (end < p->input_width ? end : p->input_width) - *first;
 }
 
 /* The bounds of an activation, four times each. */

@@ -113,6 +113,7 @@ class PoolAccumulateParams(
     kernels=(
         "kibi_average_pool2d_s16_accumulate",
         "kibi_average_pool2d_s8_accumulate",
+        "kibi_average_pool2d_s8_accumulate_small",
         "kibi_max_pool2d_s16_accumulate",
         "kibi_max_pool2d_s8_accumulate",
     ),
@@ -137,6 +138,8 @@ class PoolAccumulateParams(
         require: node_steps == steps
         input: 1 x input_width * channels
         output: output_width * channels
-        [average] scratch: 4 * output_width * channels aligned 4
+        [small] require: steps * kernel_width <= 256
+        [average !small] scratch: 4 * output_width * channels aligned 4
+        [small] scratch: 2 * output_width * channels aligned 2
         [max] scratch: output_bytes * output_width * channels aligned output_bytes
     """

@@ -117,6 +117,11 @@ void kibi_average_pool2d_s16_accumulate(int16_t *output, const int16_t *const *r
 void kibi_average_pool2d_s8_accumulate(int8_t *output, const int8_t *const *rows,
                                        const kibi_pool_accumulate_params *params, void *scratch, int32_t step);
 
+/* The same where a window covers at most 256 elements, whose sums fit 16 bits.
+ * scratch: 2 * output_width * channels bytes, aligned as int16_t. */
+void kibi_average_pool2d_s8_accumulate_small(int8_t *output, const int8_t *const *rows,
+                                             const kibi_pool_accumulate_params *params, void *scratch, int32_t step);
+
 /* MAX_POOL_2D of 16-bit elements with one output row: maxima grow row after row of the input; the last call writes the output.
  * output: [output_width][channels], written by the last call; may overlap the input row, which is read
  * before.

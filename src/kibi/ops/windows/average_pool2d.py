@@ -14,6 +14,8 @@ from kibi.ops.sums.float_sums import clamp
 from kibi.ops.windows.pooling import Pool2D, Spans, is_float
 
 _MOST_OF_S16 = (1 << 16) - 1
+_SMALL = 256
+"""Elements of s8 whose sums fit 16 bits: rule N51."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class AveragePool2D(Pool2D):
     kernels: ClassVar[tuple[str, ...]] = (
         "kibi_average_pool2d_s8", "kibi_average_pool2d_s8_accumulate", "kibi_average_pool2d_s16",
         "kibi_average_pool2d_s16_accumulate", "kibi_average_pool2d_f32", "kibi_average_pool2d_f32_accumulate",
+        "kibi_average_pool2d_s8_accumulate_small",
     )  # fmt: skip
 
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
@@ -40,9 +43,17 @@ class AveragePool2D(Pool2D):
             raise OperatorError(what, f"Use windows of at most {_MOST_OF_S16} elements", "input")
         return shape, dtype
 
-    def accumulator(self, dtype: DType) -> DType:
-        """Sums: of 32 bits for integers."""
+    def accumulator(self, view: NodeView) -> DType:
+        """Sums: of 16 bits for bytes in windows of few elements, of 32 bits for other integers."""
+        dtype, window = view["input"].type.dtype, self.window(view)
+        if dtype is DType.S8 and len(window.rows_inside) * window.kernel_width <= _SMALL:
+            return DType.S16
         return DType.F32 if dtype is DType.F32 else DType.S32
+
+    def kernels_of(self, view: NodeView) -> tuple[str, str]:
+        """The kernel that is given all rows of a window, and the one that accumulates."""
+        at_once, accumulating = Pool2D.kernels_of(self, view)
+        return at_once, f"{accumulating}_small" if self.accumulator(view) is DType.S16 else accumulating
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """Sum of the elements inside, divided by their number."""
@@ -68,9 +79,9 @@ class AveragePool2D(Pool2D):
             sums[:] = sums.astype(np.int32) + spans.sums(spans.rows(rows)[0].astype(np.int32)).reshape(-1)
 
         def finish(sums: Array) -> Array:
-            return clamped(means(sums.reshape(len(spans.counts), -1), view.steps * spans.counts))
+            return clamped(means(sums.astype(np.int32).reshape(len(spans.counts), -1), view.steps * spans.counts))
 
-        return Accumulation(np.zeros(view.output.type.elements, np.int32), add, finish)
+        return Accumulation(np.zeros(view.output.type.elements, self.accumulator(view).numpy), add, finish)
 
     def _float_rows(self, view: NodeView) -> Callable[[Rows], Array]:
         spans = Spans.of(self.window(view))

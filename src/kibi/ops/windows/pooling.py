@@ -1,6 +1,6 @@
 """The shared parts of the two poolings: geometry, rule, parameters."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -107,12 +107,19 @@ class Pool2D(Operator):
             "pad": window.pad_width,
             **self._clamp_params(view),
         }
-        at_once, accumulating = self.kernels_of(dtype)
+        at_once, accumulating = self.kernels_of(view)
         if self.accumulates(view):
             params = PARAMS[accumulating](steps=self.steps(view), **fields)
             # The last call has read its row before it writes.
-            scratch_bytes = self._accumulator_bytes(view)
-            call = KernelCall(accumulating, params, scratch_bytes, takes_step=True, inplace_distance_bytes=(0,))
+            scratch_bytes, alignment = self._accumulator_bytes(view), self.accumulator(view).size_bytes
+            call = KernelCall(
+                accumulating,
+                params,
+                scratch_bytes,
+                takes_step=True,
+                inplace_distance_bytes=(0,),
+                scratch_alignment=alignment,
+            )
             return _with_features(call, window)
         params = PARAMS[at_once](kernel_rows=window.kernel_rows, **fields)
         distance = dtype.size_bytes * window_distance(window)
@@ -124,9 +131,9 @@ class Pool2D(Operator):
         low, high = self.activation.limits(dtype, view.output.quantization)
         return lambda values: np.minimum(np.maximum(values, low), high).astype(dtype.numpy)
 
-    def kernels_of(self, dtype: DType) -> tuple[str, str]:
+    def kernels_of(self, view: NodeView) -> tuple[str, str]:
         """The kernel that is given all rows of a window, and the one that accumulates."""
-        place = 2 * self.types.index(dtype)
+        place = 2 * self.types.index(view["input"].type.dtype)
         at_once, accumulating = self.kernels[place : place + 2]
         return at_once, accumulating
 
@@ -136,12 +143,12 @@ class Pool2D(Operator):
         low, high = self.activation.limits(view.output.type.dtype, view.output.quantization)
         return {"activation_min": low, "activation_max": high}
 
-    def accumulator(self, dtype: DType) -> DType:
-        """The type of what accumulates, of elements of a type."""
-        return dtype
+    def accumulator(self, view: NodeView) -> DType:
+        """The type of what accumulates."""
+        return view["input"].type.dtype
 
     def _accumulator_bytes(self, view: NodeView) -> int:
-        return view.output.type.elements * self.accumulator(view["input"].type.dtype).size_bytes
+        return view.output.type.elements * self.accumulator(view).size_bytes
 
 
 def _with_features(call: KernelCall, window: Window) -> KernelCall:
@@ -149,6 +156,9 @@ def _with_features(call: KernelCall, window: Window) -> KernelCall:
     has_fours = window.channels >= _FOUR
     if call.kernel == "kibi_average_pool2d_s8_accumulate":
         return replace(call, features=column_parts(window.channels), least_features=frozenset({SINGLE_COLUMNS}))
+    if call.kernel == "kibi_average_pool2d_s8_accumulate_small":
+        parts = {"OF_FOURS": has_fours, "OF_SINGLES": window.channels % _FOUR != 0}
+        return _with_parts(call, parts)
     if call.kernel not in _MOST_IN_FOURS:
         return call
     is_two_by_two = window.kernel_rows == window.kernel_width == _TWO
@@ -158,6 +168,11 @@ def _with_features(call: KernelCall, window: Window) -> KernelCall:
         "OF_FOURS": has_fours and is_small and not (is_two_by_two and window.is_inside),
         "OF_SINGLES": window.channels % _FOUR != 0 or not is_small,
     }
+    return _with_parts(call, parts)
+
+
+def _with_parts(call: KernelCall, parts: Mapping[str, bool]) -> KernelCall:
+    """The call with the parts of its kernel that are needed."""
     prefix = call.kernel.upper()
     needed = frozenset(f"{prefix}_{part}" for part, is_needed in parts.items() if is_needed)
     return replace(call, features=needed, least_features=frozenset({f"{prefix}_OF_SINGLES"}))

@@ -22,6 +22,8 @@ _MOST_LAYOUTS = 8
 _SMALL_GAP = 0.02
 _SMALL_SHARE = 0.2
 """Where the arena is within the first of the bound, this share of the search is enough."""
+_LEAVING_SHARE = 0.5
+"""The share for placements in which scratch leaves its bytes to others between the runs of its node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,14 @@ class _Layout:
     Attributes:
         runs: the order.
         buffers: its buffers.
+        leaving: the same where all scratch leaves its bytes to others between the runs of its node.
         has_whole_inputs: true if model inputs are held whole, though others gain by rows that die one by one.
-        live_bytes: the most that live at once; only rows in place can make do with less.
+        live_bytes: the most that live at once, where scratch leaves its bytes; only rows in place can make do with less.
     """
 
     runs: tuple[Run, ...]
     buffers: tuple[Buffer, ...]
+    leaving: tuple[Buffer, ...]
     has_whole_inputs: bool
     live_bytes: int
 
@@ -65,6 +69,20 @@ class _Placed:
         """The same with the better placement that search may find in about that time."""
         found = self.task.solved(None, seconds)
         return replace(self, solution=found) if found.peak_bytes <= self.peak_bytes else self
+
+    def left(self, graph: Graph, effort: int, seconds: float) -> "_Placed":
+        """The placement that search finds from this one on, where scratch leaves its bytes between the runs of its node.
+
+        It is the same where nothing is to be gained by that.
+        """
+        layout = self.layout
+        if layout.leaving == layout.buffers:
+            return self
+        task = Task.of(layout.leaving, in_place_rules(graph, layout.runs, layout.leaving, effort))
+        if task.items.problem.lower_bound_bytes >= self.peak_bytes:
+            return self
+        found = task.solved(None, seconds, self.task.placed(self.solution).buffers)
+        return replace(self, task=task, solution=found)
 
 
 def plan_by_row(
@@ -135,10 +153,10 @@ def _layouts(graph: Graph, runs: tuple[Run, ...], floor: int) -> Iterator[_Layou
     split = _worth_splitting(followed, floor)
     whole_inputs = split - set(graph.stored_inputs)
     for choice in dict.fromkeys((split, whole_inputs)):
-        buffers = followed.buffers(split=choice)
+        leaving = followed.buffers(split=choice, by_run=range(len(graph.nodes)))
         change = np.zeros(followed.steps + 1, np.int64)
-        _add(change, buffers, 1)
-        yield _Layout(runs, buffers, choice != split, int(np.cumsum(change)[:-1].max()))
+        _add(change, leaving, 1)
+        yield _Layout(runs, followed.buffers(split=choice), leaving, choice != split, int(np.cumsum(change)[:-1].max()))
 
 
 def _greedy(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: int, effort: int) -> list[_Placed]:
@@ -179,7 +197,7 @@ def _best(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: in
             if gap > 0 and not each.solution.proven_optimal:
                 share = 1.0 if gap > _SMALL_GAP * best.peak_bytes else _SMALL_SHARE
                 best = min(best, each.searched(effort * _SEARCH_SECONDS * share), key=lambda each: each.peak_bytes)
-    return best
+    return best.left(graph, effort, effort * _SEARCH_SECONDS * _LEAVING_SHARE)
 
 
 def _by_tensor(buffers: Sequence[Buffer]) -> dict[int | None, list[Buffer]]:

@@ -1,12 +1,14 @@
 """Placement: an offset for every buffer, so that the peak is as low as it can be."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise
 from time import thread_time
+
+import numpy as np
 
 from kibi.errors import CompilerWarning, PlanError, ToolchainError
 from kibi.planner.order.better_orders import Greedy
@@ -155,9 +157,23 @@ class Task:
         """Place them; arguments and errors as of `place`."""
         return self.placed(self.solved(capacity, time_limit_seconds))
 
-    def solved(self, capacity: int | None, time_limit_seconds: float) -> Solution:
-        """Returns the offsets of the groups; arguments and errors as of `place`."""
-        return self.items.place(capacity, time_limit_seconds)
+    def solved(
+        self, capacity: int | None, time_limit_seconds: float, known: Sequence[Buffer] | None = None
+    ) -> Solution:
+        """Returns the offsets of the groups; arguments and errors as of `place`.
+
+        Args:
+            capacity: as for `place`.
+            time_limit_seconds: as for `place`.
+            known: a placement of the same rows, and of scratch that lives at least as long; the search goes on from there.
+        """
+        if known is None:
+            return self.items.place(capacity, time_limit_seconds)
+        places = {each: buffer.offset for buffer in known for each in _holds(buffer)}
+        offsets = [
+            min(places[each] for index in group for each in _holds(self.buffers[index])) for group in self.groups
+        ]
+        return self.items.place(capacity, time_limit_seconds, offsets)
 
     def placed(self, found: Solution) -> Placement:
         """Returns the buffers at the offsets of their groups."""
@@ -170,19 +186,40 @@ class Task:
         return Placement(tuple(placed), found.peak_bytes, found.lower_bound_bytes, found.status)
 
 
+def _holds(buffer: Buffer) -> Iterator[tuple[str, int, int]]:
+    """What a buffer holds: rows from some row of a tensor on, or the scratch of nodes."""
+    if buffer.tensor is not None:
+        yield "rows", buffer.tensor, buffer.first_row
+    yield from (("scratch", node, 0) for node in buffer.nodes)
+
+
 def groups_of(buffers: Sequence[Buffer]) -> list[list[int]]:
-    """Returns the buffers that are placed as one: the pinned rows of a tensor, which are in order; all others alone."""
+    """Returns the buffers that are placed as one: pinned rows of a tensor, in order, and scratch of a node; others alone."""
     groups: dict[object, list[int]] = {}
     for index, buffer in enumerate(buffers):
-        groups.setdefault(("rows", buffer.tensor) if buffer.is_pinned else index, []).append(index)
+        key = ("rows", buffer.tensor) if buffer.is_pinned else ("scratch", buffer.nodes) if buffer.nodes else index
+        groups.setdefault(key, []).append(index)
     return list(groups.values())
 
 
 def item_of(group: Sequence[Buffer]) -> Item:
-    """Returns one item for buffers that are in order; what is left of it, as its parts die, is a window of its bytes."""
+    """Returns one item for buffers that are in order, or for the scratch of a node."""
     if len(group) == 1:
         only = group[0]
         return Item(only.start, only.end, only.size_bytes, only.alignment)
+    return _scratch_item(group) if group[0].nodes else _pinned_item(group)
+
+
+def _scratch_item(group: Sequence[Buffer]) -> Item:
+    """All of it is free between the buffers, which come one after another."""
+    ordered = sorted(group, key=lambda buffer: buffer.start)
+    gaps = tuple(Gap(before.end, after.start) for before, after in pairwise(ordered) if before.end < after.start)
+    size, alignment = max(each.size_bytes for each in group), max(each.alignment for each in group)
+    return Item(ordered[0].start, ordered[-1].end, size, alignment, gaps=gaps)
+
+
+def _pinned_item(group: Sequence[Buffer]) -> Item:
+    """What is left of it, as its parts die, is a window of its bytes."""
     lowest = min(buffer.offset for buffer in group)
     size = max(buffer.offset + buffer.size_bytes for buffer in group) - lowest
     dying = sorted(group, key=lambda buffer: buffer.end, reverse=True)
@@ -255,14 +292,17 @@ class _Items:
             PlacementProblem.of([items[index] for index in solid], kept),
         )
 
-    def place(self, capacity: int | None, time_limit_seconds: float) -> Solution:
-        """Place them; arguments and errors as of `place_items`."""
+    def place(self, capacity: int | None, time_limit_seconds: float, known: Sequence[int] | None = None) -> Solution:
+        """Place them; arguments and errors as of `place_items`; `known`: offsets of the items that are possible."""
         if not time_limit_seconds >= 0:
             raise PlanError(f"a search cannot take {time_limit_seconds} seconds. Give a number from 0 on.")
         seconds = min(time_limit_seconds, _MOST_SECONDS)
         capacity = None if capacity is None else min(capacity, MOST_BYTES)
         begun = self._begun if capacity is None else _Begun.of(self.problem, capacity)
         progress = replace(begun.progress)
+        if known is not None:
+            offsets_known = np.array([known[index] for index in self.solid], np.int64)
+            progress.keep(offsets_known, self.problem.peak_bytes(offsets_known))
         if begun.native is not None and progress.offsets is not None and not progress.is_done(capacity) and seconds > 0:
             native, starts, go_on = begun.native, begun.starts, _clock(seconds)
 

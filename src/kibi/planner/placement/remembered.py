@@ -1,7 +1,7 @@
 """Placements that a search found, kept in the user's cache: the same problem is searched once, whatever asks for it.
 
-A search is a pure function of its problem, of the work that it may do, and of the planner's own code. The name of an entry is a
-hash of all three, so that another version of the planner searches again.
+A search is a pure function of its problem, of the placement that it begins with, of the work that it may do, and of the planner's
+own code. The name of an entry is a hash of all these, so that another version of the planner searches again.
 """
 
 import json
@@ -37,7 +37,7 @@ def remembered(
 
     Args:
         problem: what to place.
-        progress: what is known, with some placement; from the problem alone.
+        progress: what is known, with some placement.
         capacity: of the search, in bytes, or None.
         seconds: of the search: an amount of work.
         search: brings `progress` up to date; returns False if a clock ended it: then another run may find more.
@@ -58,7 +58,8 @@ def remembered(
         (folder / _FILE).write_text(_written(progress), encoding="utf-8", newline="\n")
 
     try:
-        key = digest(_code(), *_parts(problem), repr(capacity), repr(seconds))
+        begun = b"" if progress.offsets is None else progress.offsets.tobytes()
+        key = digest(_code(), *_parts(problem), begun, repr(capacity), repr(seconds))
         entry = cached(_KIND, key, make)
         if not has_searched:
             _read((entry / _FILE).read_text(encoding="utf-8"), problem, progress)

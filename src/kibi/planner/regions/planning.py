@@ -133,10 +133,13 @@ def _tensor_units(made: Plan, accesses: Accesses) -> list[Unit]:
 
 
 def _scratch_units(made: Plan, accesses: Accesses) -> list[Unit]:
+    positions: dict[tuple[int, ...], list[int]] = {}
+    for position, buffer in enumerate(made.buffers):
+        if buffer.tensor is None:
+            positions.setdefault(buffer.nodes, []).append(position)
     return [
-        Unit((position,), None, buffer.size_bytes, sum(accesses.scratch[node] for node in buffer.nodes))
-        for position, buffer in enumerate(made.buffers)
-        if buffer.tensor is None
+        Unit(tuple(its), None, made.buffers[its[0]].size_bytes, sum(accesses.scratch[node] for node in nodes))
+        for nodes, its in positions.items()
     ]
 
 

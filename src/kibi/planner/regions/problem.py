@@ -24,7 +24,7 @@ _MOST_SEARCHES = 80
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit that goes to one region as a whole: a tensor with all its buffers, a scratch buffer, or a constant.
+    """A unit that goes to one region as a whole: a tensor or a scratch with all its buffers, or a constant.
 
     Attributes:
         buffers: positions of its buffers; empty for a constant.

@@ -59,12 +59,13 @@ def average(call: Call) -> None:
     _write(call, np.sqrt(found) if is_square else found)
 
 
-@kernel(*(f"kibi_average_pool2d_{kind}_accumulate" for kind in _KINDS))
+@kernel(*(f"kibi_average_pool2d_{kind}_accumulate" for kind in _KINDS), "kibi_average_pool2d_s8_accumulate_small")
 def average_by_rows(call: Call) -> None:
     """AVERAGE_POOL_2D to one output row: an input row at each step."""
     p, (kind, _) = call.numbers, types_of(call.kernel)
     spans = call.once(lambda: _spans_of(p))
-    kept = call.work(p.output_width * p.channels, "<f4" if kind is DType.F32 else "<i4").reshape(-1, p.channels)
+    sums = "<f4" if kind is DType.F32 else "<i2" if call.kernel.endswith("_small") else "<i4"
+    kept = call.work(p.output_width * p.channels, sums).reshape(-1, p.channels)
     if call.step == 0:
         kept[:] = 0
     row = _rows(call, spans, 1)[0]
@@ -76,7 +77,10 @@ def average_by_rows(call: Call) -> None:
         kept[:] = kept + spans.sums(row.astype(np.int32))
     if call.step == p.steps - 1:
         counts = p.steps * spans.counts
-        _write(call, kept / counts[:, None].astype(np.float32) if kind is DType.F32 else means(kept, counts))
+        _write(
+            call,
+            kept / counts[:, None].astype(np.float32) if kind is DType.F32 else means(kept.astype(np.int32), counts),
+        )
 
 
 @kernel(*(f"kibi_max_pool2d_{kind}" for kind in _KINDS))
