@@ -2,11 +2,9 @@
 
 import pytest
 
-from kibi.targets import targets
-from tests.emulator.conftest import Program
+from tests.emulator.conftest import EMULATED, Program
 
 _EXPECTED = 1056628109
-_EMULATED = tuple(entry.name for entry in targets() if entry.emulated_cpu)
 
 # What compilers make of C: multiple, dual, indexed and unaligned accesses, tables, wide arithmetic, whole structures.
 _MIXED = """
@@ -50,7 +48,7 @@ int32_t f(uint8_t *bytes, int32_t n, int32_t g, int32_t h, int32_t i)
 
 @pytest.mark.parametrize("level", ["1", "2", "s"])
 @pytest.mark.parametrize("compiler", ["zig", "gcc"])
-@pytest.mark.parametrize("name", _EMULATED)
+@pytest.mark.parametrize("name", EMULATED)
 def test_compiled_code_accesses_nothing_unforeseen(program: Program, name: str, compiler: str, level: str) -> None:
     """What compilers emit is decoded right, and all cores compute the same."""
     core = program(_MIXED, name, compiler=compiler, level=level, audit=True)

@@ -10,10 +10,7 @@ import pytest
 from kibi.emulator import Core
 from kibi.errors import EmulationError
 from kibi.targets import target as target_named
-from kibi.targets import targets
-from tests.emulator.conftest import Program
-
-_EMULATED = tuple(entry.name for entry in targets() if entry.emulated_cpu)
+from tests.emulator.conftest import EMULATED, RISCV, Program
 
 # Twelve instructions in a row, one loop of 3 per turn, and the return: 3n + 14.
 _COUNTED = """
@@ -25,13 +22,22 @@ __attribute__((naked)) void f(uint32_t turns)
         "nop\\n bx lr\\n");
 }
 """
+_COUNTED_RISCV = """
+__attribute__((naked)) void f(uint32_t turns)
+{
+    __asm__ volatile(
+        ".rept 12\\n nop\\n .endr\\n"
+        "1: nop\\n addi a0, a0, -1\\n bnez a0, 1b\\n"
+        "nop\\n ret\\n");
+}
+"""
 
 
-@pytest.mark.parametrize("name", _EMULATED)
+@pytest.mark.parametrize("name", EMULATED)
 @pytest.mark.parametrize("turns", [1, 2, 1000])
 def test_instructions_of_known_code_equal_count_by_hand(program: Program, name: str, turns: int) -> None:
     """Every executed instruction is counted once, on each core."""
-    call = program(_COUNTED, name).call("f", turns)
+    call = program(_COUNTED_RISCV if name in RISCV else _COUNTED, name).call("f", turns)
     assert call.instructions == 3 * turns + 14
     assert call.by_operator == {"": call.instructions}
 
@@ -93,7 +99,7 @@ def test_skipped_instructions_belong_to_their_operator(
     assert call.cycles_by_operator["G"] == cycles
 
 
-@pytest.mark.parametrize("name", _EMULATED)
+@pytest.mark.parametrize("name", EMULATED)
 def test_arguments_beyond_four_go_on_the_stack(program: Program, name: str) -> None:
     """Six arguments reach the function in their places, and its result comes back."""
     core = program(
@@ -105,7 +111,7 @@ def test_arguments_beyond_four_go_on_the_stack(program: Program, name: str) -> N
     assert core.call("f", -7, 0, 0, 0, 0, 0).signed_value == -7
 
 
-@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m7", "cortex-m33"])
+@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m7", "cortex-m33", "rv32imafc"])
 def test_floating_point_unit_is_enabled(program: Program, name: str) -> None:
     """A core with an FPU computes floats by its instructions."""
     core = program("int32_t f(int32_t a) { volatile float x = (float)a * 1.5f; return (int32_t)(x + 0.25f); }", name)
@@ -137,15 +143,32 @@ __attribute__((naked)) void f(void)
         "pop {r4, pc}");
 }
 """
+_OPERATORS_RISCV = """
+__attribute__((naked, noinline)) void helper(void) { __asm__ volatile("nop\\n nop\\n ret"); }
+__attribute__((naked, noinline)) void first(void)
+{
+    __asm__ volatile("addi sp, sp, -16\\n sw ra, 0(sp)\\n jal helper\\n lw ra, 0(sp)\\n addi sp, sp, 16\\n ret");
+}
+__attribute__((naked, noinline)) void second(void) { __asm__ volatile("nop\\n j helper"); }
+__attribute__((naked, noinline)) void loop(uint32_t n) { __asm__ volatile("1: addi a0, a0, -1\\n bnez a0, 1b\\n ret"); }
+__attribute__((naked)) void f(void)
+{
+    __asm__ volatile(
+        "addi sp, sp, -16\\n sw ra, 0(sp)\\n"
+        "jal first\\n jal first\\n jal second\\n jal helper\\n li a0, 5\\n jal loop\\n"
+        "lw ra, 0(sp)\\n addi sp, sp, 16\\n ret");
+}
+"""
 
 
-@pytest.mark.parametrize("name", _EMULATED)
+@pytest.mark.parametrize("name", EMULATED)
 def test_instructions_are_attributed_exactly(program: Program, name: str) -> None:
     """An operator has its function's instructions and its callees', through tail calls and back-to-back calls."""
-    core = program(_OPERATORS, name)
+    core = program(_OPERATORS_RISCV if name in RISCV else _OPERATORS, name)
     call = core.call("f", operators={"first": "A", "second": "B", "loop": "C"})
-    # first: push, bl, helper's 3, pop; second: nop, b, helper's 3; loop: 5 times 2 and the return.
-    assert call.by_operator == {"": 8 + 3, "A": 2 * 6, "B": 5, "C": 11}
+    # first: push, bl, helper's 3, pop; second: nop, b, helper's 3; loop: 5 times 2 and the return. RISC-V has no push and pop.
+    own = {"": 11 + 3, "A": 2 * 9} if name in RISCV else {"": 8 + 3, "A": 2 * 6}
+    assert call.by_operator == {**own, "B": 5, "C": 11}
     assert call.instructions == sum(call.by_operator.values())
 
 
@@ -161,11 +184,13 @@ def test_called_function_may_be_an_operator(program: Program) -> None:
     assert call.by_operator == {"": 0, "all": call.instructions, "none": 0}
 
 
-def test_recursive_operator_ends_with_its_outermost_return(program: Program) -> None:
+@pytest.mark.parametrize("name", ["cortex-m4", "rv32imac"])
+def test_recursive_operator_ends_with_its_outermost_return(program: Program, name: str) -> None:
     """A return to the same address in a deeper frame does not end the operator."""
     core = program(
         "__attribute__((noinline)) uint32_t r(uint32_t n) { return n < 2u ? n : r(n - 1u) + r(n - 2u); }"
-        "uint32_t f(uint32_t n) { return r(n) + 1u; }"
+        "uint32_t f(uint32_t n) { return r(n) + 1u; }",
+        name,
     )
     call = core.call("f", 12, operators={"r": "R"})
     alone = core.call("f", 12)
@@ -174,16 +199,26 @@ def test_recursive_operator_ends_with_its_outermost_return(program: Program) -> 
     assert call.by_operator[""] < 12
 
 
-@pytest.mark.parametrize("name", _EMULATED)
+_FRAMES = (
+    ("push {r4, lr}", "sub sp, #24\\n add sp, #24\\n bx lr", "bl g", "pop {r4, pc}"),
+    (
+        "addi sp, sp, -8\\n sw ra, 0(sp)", "addi sp, sp, -24\\n addi sp, sp, 24\\n ret", "jal g",
+        "lw ra, 0(sp)\\n addi sp, sp, 8\\n ret",
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMULATED)
 def test_stack_high_water_mark_is_exact(program: Program, name: str) -> None:
     """The mark counts pushed registers and reserved bytes, also those that nobody writes."""
+    lower, more, call, back = _FRAMES[name in RISCV]
     core = program(
-        '__attribute__((naked, noinline)) void g(void) { __asm__ volatile("sub sp, #24\\n add sp, #24\\n bx lr"); }'
-        '__attribute__((naked)) void f(void) { __asm__ volatile("push {r4, lr}\\n bl g\\n pop {r4, pc}"); }',
+        f'__attribute__((naked, noinline)) void g(void) {{ __asm__ volatile("{more}"); }}'
+        f'__attribute__((naked)) void f(void) {{ __asm__ volatile("{lower}\\n {call}\\n {back}"); }}',
         name,
     )
     assert core.call("f").stack_bytes == 8 + 24
-    assert core.call("f", 1, 2, 3, 4, 5).stack_bytes == 8 + 24
+    assert core.call("f", *range(12)).stack_bytes == 8 + 24
 
 
 @pytest.mark.parametrize("name", ["cortex-m3", "cortex-m4", "cortex-m33"])

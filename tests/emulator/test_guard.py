@@ -28,10 +28,10 @@ uint32_t f(uint32_t what, uint32_t address)
 _LOAD8, _LOAD16, _LOAD32, _STORE8, _STORE32 = range(5)
 
 
-@pytest.fixture
-def core(program: Program) -> Core:
-    """A core whose program accesses any address on request."""
-    return program(_ACCESS, entries=("f", "constant"))
+@pytest.fixture(params=["cortex-m4", "rv32imac"])
+def core(program: Program, request: pytest.FixtureRequest) -> Core:
+    """A core of each instruction set, whose program accesses any address on request."""
+    return program(_ACCESS, request.param, entries=("f", "constant"))
 
 
 def _fails(core: Core, what: int, address: int) -> EmulationError:
@@ -47,7 +47,14 @@ def test_access_inside_a_block_is_allowed_to_its_last_byte(core: Core) -> None:
         core.call("f", _LOAD8, address)
         core.call("f", _STORE8, address)
     core.call("f", _LOAD32, block + 4)
-    core.call("f", _LOAD32, block + 1)  # an M4 loads words from any address
+
+
+def test_word_at_any_address_is_allowed_on_an_m4(program: Program) -> None:
+    """It loads and stores words from and to any address."""
+    core = program(_ACCESS, entries=("f", "constant"))
+    block = core.allocate("block", 8)
+    core.call("f", _LOAD32, block + 1)
+    core.call("f", _STORE32, block + 3)
 
 
 def test_read_one_byte_past_the_end_names_everything(core: Core) -> None:
@@ -96,10 +103,12 @@ def test_wild_pointers_are_forbidden(core: Core, address: int) -> None:
     assert _fails(core, _STORE32, address).address == address
 
 
-def test_stack_overflow_names_the_stack(program: Program) -> None:
+@pytest.mark.parametrize("name", ["cortex-m4", "rv32imac"])
+def test_stack_overflow_names_the_stack(program: Program, name: str) -> None:
     """Endless recursion ends at the stack's lower end."""
     core = program(
         "uint32_t f(uint32_t n) { volatile uint32_t a[16]; a[0] = n; return a[0] ? f(n + 1u) + a[0] : 0u; }",
+        name,
         stack_bytes=2048,
     )
     with pytest.raises(EmulationError, match="before the start of stack") as caught:
@@ -144,6 +153,27 @@ def test_runaway_execution_stops(program: Program, text: str, message: str) -> N
     core = program(
         f'__attribute__((naked)) void f(void) {{ __asm__ volatile("{text}\\n bx lr"); }}'
         "int32_t g(void) { return 3; }",
+        entries=("f", "g"),
+    )
+    with pytest.raises(EmulationError, match=message):
+        core.call("f", instruction_limit=5000)
+    assert core.call("g").value == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1: j 1b", "no end after 5000 instructions"),
+        ("lui a0, 0x20000\\n jr a0", "not code|Invalid memory fetch|non-executable"),
+        ("li a0, 8\\n jr a0", "not code|Invalid memory fetch|non-executable"),
+        ("la a0, 1f\\n jr a0\\n .balign 4\\n 1: .word 0", "undefined or unsupported instruction 0000"),
+    ],
+)
+def test_runaway_execution_stops_on_risc_v(program: Program, text: str, message: str) -> None:
+    """Endless loops and jumps into data are errors, and the core survives them."""
+    core = program(
+        f'__attribute__((naked)) void f(void) {{ __asm__ volatile("{text}\\n ret"); }} int32_t g(void) {{ return 3; }}',
+        "rv32imac",
         entries=("f", "g"),
     )
     with pytest.raises(EmulationError, match=message):

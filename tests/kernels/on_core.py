@@ -15,7 +15,7 @@ from kibi.targets import target
 from kibi.toolchain import build_image
 from tests.toolchain.tools import check_cross
 
-ARMV7EM = ("armv7em", "portable")
+ARMV7EM = ("armv7em", "thumb2", "portable")
 PORTABLE = ("portable",)
 _BLOCK_BYTES = 1 << 15
 _POOL_BYTES = 1 << 16

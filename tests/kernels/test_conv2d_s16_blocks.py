@@ -34,6 +34,7 @@ _WIDER = tuple(
         (16, 5, (3, 3), 1, (3, 6), 1), (3, 9, (3, 3), 1, (4, 7), 1), (1, 8, (4, 8), 2, (5, 20), 1),
         (8, 4, (3, 3), 1, (5, 6), 2), (3, 4, (2, 3), 1, (4, 7), 2), (64, 4, (3, 3), 1, (3, 4), 1), (40, 3, (2, 3), 1, (2, 5), 1),
         (1, 2, (1, 3), 1, (1, 3), 1), (8, 6, (1, 1), 1, (2, 1), 1), (33, 1, (1, 1), 1, (1, 4), 1),
+        (1, 3, (5, 1), 1, (6, 5), 1), (1, 6, (3, 2), 1, (5, 6), 1), (5, 4, (2, 3), 1, (4, 7), 1),
     )
 )  # fmt: skip
 _VARIANTS = {variant.of: variant for variant in CONV2D_S16_BLOCKS}
@@ -172,7 +173,12 @@ def test_scratch_is_for_as_many_pixels_as_its_limits_allow(channels: int, balanc
 
 @pytest.mark.parametrize(
     ("geometry", "most"),
-    [(Geometry(64, 64, kernel=(1, 1), size=(4, 24)), 1.12), (Geometry(16, 16, size=(4, 18)), 1.3)],
+    [
+        (Geometry(64, 64, kernel=(1, 1), size=(4, 24)), 1.12),
+        (Geometry(16, 16, size=(4, 18)), 1.15),
+        (Geometry(3, 16, size=(4, 24)), 1.75),
+        (Geometry(1, 8, size=(4, 24)), 4.5),
+    ],
 )
 def test_multiplications_take_few_instructions(geometry: Geometry, most: float) -> None:
     """For each multiply-accumulate, everything counted."""

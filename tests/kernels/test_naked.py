@@ -19,11 +19,11 @@ from kibi.toolchain.link import link_device
 from tests.support.amount import sample
 from tests.toolchain.tools import check_cross
 
-_SETS = {"armv7em": "cortex-m4", "armv7m": "cortex-m3", "armv6m": "cortex-m0plus"}
+_SETS = {"armv7em": "cortex-m4", "armv7m": "cortex-m3", "armv6m": "cortex-m0plus", "thumb2": "cortex-m3"}
 _NAKED = re.compile(
     r"^(?:static KIBI_NOINLINE )?KIBI_NAKED (?:__attribute__\(\(aligned\(4\)\)\) )?[\w ]+[ *](\w+)\(", re.MULTILINE
 )
-_CORES = tuple(_SETS.values())
+_CORES = tuple(dict.fromkeys(_SETS.values()))
 _HOOKS = Path(__file__).with_name("hooks.c")
 _PROFILED = "-finstrument-functions --coverage -fstack-protector-all"
 _INSTRUMENTED = (
@@ -107,7 +107,7 @@ def test_kernel_in_assembly_under_any_flag_keeps_its_bytes(
     if compiler == "gcc":
         check_cross()
     files, core = _files(kernel_set, tmp_path), target(_SETS[kernel_set])
-    assert len(files) >= 3
+    assert files
     wanted = _compiled(files, core, compiler, ())
     found = _compiled(files, core, compiler, flags.split())
     # After the last instruction, which returns, gcc adds a nop where it does not optimize.

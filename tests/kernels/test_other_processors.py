@@ -12,7 +12,7 @@ from kibi.toolchain import compile_objects
 from tests.support.amount import sample
 from tests.toolchain.tools import check_cross
 
-_SETS = {"armv7em": "cortex-m4", "armv7m": "cortex-m3", "armv6m": "cortex-m0plus"}
+_SETS = {"armv7em": "cortex-m4", "armv7m": "cortex-m3", "armv6m": "cortex-m0plus", "thumb2": "cortex-m3"}
 _SOFT = "-mfloat-abi=soft"
 
 

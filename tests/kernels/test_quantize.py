@@ -1,4 +1,4 @@
-"""QUANTIZE from f32 to s8 by the processor's own conversion gives the portable kernel's bytes."""
+"""QUANTIZE from f32 to s8 by the processor's own conversion gives the portable kernel's bytes; from s16 it is quick."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kibi.dtypes import Array
+from kibi.quant import requantize
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.support.amount import sample
 
@@ -39,3 +40,15 @@ def test_every_kind_of_float_gives_the_portable_byte(name: str, compiler: str, l
         case = Case({**params, "scale": scale}, [[1]], [_ALIGNED, values], len(values))  # type: ignore[dict-item]
         assert own.run(case) == plain.run(case), (scale, zero_point)
         assert own.instructions < 11.5 * len(values)
+
+
+@pytest.mark.parametrize(("name", "most"), [("cortex-m4", 15.3), ("cortex-m3", 23.3)])
+def test_integers_take_few_instructions(name: str, most: float, tmp_path: Path) -> None:
+    """Parameters are not read again for each element, though the compiler must fear that outputs overwrite the struct."""
+    kernel = KernelOnCore("kibi_quantize_s16_s8", ARMV7EM if name == "cortex-m4" else PORTABLE, tmp_path, name=name)
+    values = np.arange(-300, 300).astype(np.int16)
+    params = {"elements": len(values), "zero_point": 3, "output_zero_point": -5, "multiplier": 3 << 29, "shift": -2}
+    found = kernel.run(Case(params, [[0]], [values], len(values)))
+    scaled = requantize(values.astype(np.int32) - 3, np.int32(3 << 29), np.int32(-2)).astype(np.int64)
+    np.testing.assert_array_equal(np.frombuffer(found, np.int8), np.clip(scaled - 5, -128, 127).astype(np.int8))
+    assert kernel.instructions < most * len(values)

@@ -365,7 +365,7 @@ _WINDOWS = (
         "planner/staged_weights.py",
         "each.start < buffer.end and buffer.start < each.end",
         "each.start < buffer.start and buffer.start < each.end",
-        "A copy lies over what the node makes.",
+        "A copy of constants overwrites what the node makes.",
         ("tests/planner/test_copies_and_long_rows.py", "-k", "copies_give"),
     ),
 )

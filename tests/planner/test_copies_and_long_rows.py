@@ -119,7 +119,7 @@ def test_balanced_plans_take_free_bytes_alone() -> None:
 
 
 def test_speed_may_double_the_arena_or_take_a_limit() -> None:
-    """With the goal speed, an arena grows to twice its size at most; with a limit, as far as that allows."""
+    """For speed, copies may double the arena; where the user gives a limit, they may take all bytes up to it."""
     graph = graph_of(convolution(Geometry(32, 32, size=(12, 12))))
     lowered = select(graph, target("cortex-m4"), Goal.SPEED)
     made = {limit: kibi.plan(graph, target="cortex-m4", goal="speed", ram=limit) for limit in (None, 100_000)}

@@ -141,7 +141,7 @@ def test_other_files_are_no_images(tmp_path: Path) -> None:
     with pytest.raises(ToolchainError, match="cannot read the program"):
         read_image(tmp_path / "nothing")
     library = build_shared(_write(tmp_path, code="int f(void) { return 1; }"))
-    with pytest.raises(ToolchainError, match="not a program for a 32-bit Arm device"):
+    with pytest.raises(ToolchainError, match="not a program for a 32-bit Arm or RISC-V device"):
         read_image(library)
 
 

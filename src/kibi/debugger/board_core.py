@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from kibi.debugger.cortex_m import CycleCounter, check_core, check_state, exception, fault_place, fault_words, set_up
+from kibi.debugger.cortex_m import (
+    CORES,
+    CycleCounter,
+    check_core,
+    check_state,
+    exception,
+    fault_place,
+    fault_words,
+    set_up,
+)
 from kibi.debugger.packets import NoAnswerError
 from kibi.debugger.session import Session
 from kibi.emulator import Call, Spent
@@ -64,8 +73,12 @@ def board_memory(board: Board, place: str, flash_bytes: int, stack_bytes: int) -
         stack_bytes: that its calls need.
 
     Raises:
-        BoardError: the board's addresses are not known, or it has too little memory.
+        BoardError: it has no Cortex-M core, its addresses are not known, or it has too little memory.
     """
+    if board.core not in CORES:
+        raise BoardError(
+            f"{board.name} has a {board.core}, but over GDB models run on these cores alone: {', '.join(CORES)}."
+        )
     ranges = [each for each in board.ram if each.address is not None]
     if not ranges or (place == "flash" and board.flash_address is None):
         raise BoardError(

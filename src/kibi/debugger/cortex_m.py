@@ -32,6 +32,8 @@ _RUNS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     }
 )  # fmt: skip
 """The cores that run the code of a target, instruction by instruction the same."""
+CORES = tuple(_RUNS)
+"""The targets whose code runs over GDB."""
 _CAUSES: Mapping[int, str] = MappingProxyType(
     {
         0: "an instruction was fetched where none may be", 1: "an access that the memory protection forbids",

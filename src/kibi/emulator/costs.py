@@ -18,3 +18,7 @@ class Cost:
     jumped: int
     odd: int = 0
     even: int = 0
+
+
+UNKNOWN = Cost(0, 0)
+"""That of a core without a table."""

@@ -10,8 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from unicorn import arm_const, unicorn_const
+from unicorn import unicorn_const
 
+from kibi.emulator.architecture import Architecture
 from kibi.errors import EmulationError, InternalError
 
 _CPU_MODEL: Final = unicorn_const.UC_CTL_IO_WRITE << 30 | 1 << 26 | unicorn_const.UC_CTL_CPU_MODEL
@@ -42,17 +43,16 @@ def _library() -> ctypes.CDLL:
 
 
 class Engine:
-    """One emulated Arm M-profile processor with its memory."""
+    """One emulated processor with its memory."""
 
-    def __init__(self, cpu: str) -> None:
+    def __init__(self, architecture: Architecture, processor: str) -> None:
         self._library = _library()
         self._handle = ctypes.c_void_p()
-        mode = unicorn_const.UC_MODE_THUMB | unicorn_const.UC_MODE_MCLASS
-        self._check("uc_open", unicorn_const.UC_ARCH_ARM, mode, ctypes.byref(self._handle))
-        model = getattr(arm_const, f"UC_CPU_ARM_{cpu}")
+        self._check("uc_open", architecture.number, architecture.mode, ctypes.byref(self._handle))
+        model = architecture.processors[processor]
         # This function takes variable arguments, so that it has no signature above.
         if self._library.uc_ctl(self._handle, ctypes.c_int(_CPU_MODEL), ctypes.c_int(model)):
-            raise InternalError(f"unicorn knows no processor {cpu}")
+            raise InternalError(f"unicorn knows no processor {processor}")
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

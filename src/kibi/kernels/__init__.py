@@ -29,6 +29,7 @@ _CONDITIONS = {
         words=_UNALIGNED,
         thumb=_THUMB,
     ),
+    "thumb2": code("$words && \\\n    $thumb", words=_UNALIGNED, thumb=_THUMB),
     "armv6m": code("defined(__ARM_ARCH_6M__) && $thumb", thumb=_THUMB),
 }
 """For each set but the portable one, when the compiler has its instructions: in Thumb state, little-endian, and with words at any

@@ -62,7 +62,7 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
 
 
 def _function(graph: Draft, place: int, view: NodeView) -> _Way | None:
-    """Returns the output of a node as a function of the farthest tensor for which other nodes can go; None if there is none."""
+    """Returns the output of a node as a function of the tensor that lets most other nodes be removed; None if no node can be."""
     return max(
         (way for way in _functions(graph, view) if way.places and _can_go(graph, place, way)),
         key=lambda way: len(way.places),

@@ -16,7 +16,7 @@ from kibi.selection import LoweredGraph
 _PIECE_INSTRUCTIONS = 64
 """What a piece takes at most besides its bytes: that of the kernel, and that of the function that copies."""
 _WORD_BYTES = 4
-_SEVERAL_WORDS = "armv7em"
+_SEVERAL_WORDS = "thumb2"
 """The kernels that copy several words at once, in at most one instruction a word."""
 
 

@@ -53,8 +53,7 @@ def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel
         handed = as_planned(model, plan)
         try:
             graph = lowered_for(handed, plan.slow_weights, target(plan.target), plan.goal, plan.kernels, plan.subgraphs)
-            # What kernels read in each region was counted for the scratch that they ask for.
-            if plan.kernels and plan.slow_weights is None and not plan.regions:
+            if plan.kernels and plan.slow_weights is None:
                 graph = with_copies(graph, plan)
             graph = with_joined(graph, plan.joined)
             if plan.kernels:

@@ -57,8 +57,7 @@ def _pack(
     call: KernelCall, layer: Conv2DS16Params | FullyConnectedS16Params, numbers: Mapping[str, Any]
 ) -> KernelCall | None:
     """The call with these numbers."""
-    run, run_elements, runs = _runs(numbers)
-    window = runs * (run_elements + -run_elements % 4)
+    window = _window_elements(numbers)
     pixels = min(_most_pixels(numbers), call.scratch_bytes // (2 * window))
     if not layer.is_wide or not pixels or max(numbers.values()) > MOST_SIZE:
         return None
@@ -67,9 +66,8 @@ def _pack(
     if factors is None:
         return None
     params = Conv2DS16BlocksParams(
-        filter=_words(weights, runs),
+        filter=_words(weights),
         channels=_channels(layer.bias.astype(np.int32), factors),
-        run=run,
         pixels=pixels,
         **numbers,
     )
@@ -84,19 +82,17 @@ def _pack(
     )
 
 
-def _runs(numbers: Mapping[str, int]) -> tuple[int, int, int]:
-    """The columns of a run, its elements, and how many runs a window has."""
-    run = numbers["kernel_width"] if numbers["dilation"] == 1 else 1
-    return run, run * numbers["input_channels"], numbers["kernel_rows"] * (numbers["kernel_width"] // run)
+def _window_elements(numbers: Mapping[str, int]) -> int:
+    """The elements of a window, filled up to whole fours."""
+    elements = numbers["kernel_rows"] * numbers["kernel_width"] * numbers["input_channels"]
+    return elements + -elements % 4
 
 
-def _words(weights: NDArray[np.int8], runs: int) -> NDArray[np.int32]:
-    """Weights `[O, K]` as words `[pairs, groups, 2]`, each run filled up to whole fours."""
-    channels = len(weights)
-    each = weights.reshape(channels, runs, -1)
-    filled = np.pad(each, ((0, channels % 2), (0, 0), (0, -each.shape[2] % 4))).reshape(-1, 2, 4)
-    ordered = filled.reshape(len(each) + channels % 2, -1, 4)[..., [0, 2, 1, 3]]
-    pairs = ordered.reshape(len(ordered) // 2, 2, -1, 4).transpose(0, 2, 1, 3)
+def _words(weights: NDArray[np.int8]) -> NDArray[np.int32]:
+    """Weights `[O, K]` as words `[pairs, groups, 2]`, filled up to whole fours."""
+    channels, elements = weights.shape
+    filled = np.pad(weights, ((0, channels % 2), (0, -elements % 4)))
+    pairs = filled.reshape(-(-channels // 2), 2, -1, 4)[..., [0, 2, 1, 3]].transpose(0, 2, 1, 3)
     return np.ascontiguousarray(pairs).reshape(-1).view("<i4").astype(np.int32)
 
 
@@ -131,8 +127,7 @@ def _scratch(call: KernelCall, goal: Goal) -> int:
     numbers = _vector_sizes(layer) if isinstance(layer, FullyConnectedS16Params) else layer.scalars
     if numbers is None:
         return 0
-    _, elements, runs = _runs(numbers)
-    pixel_bytes = 2 * runs * (elements + -elements % 4)
+    pixel_bytes = 2 * _window_elements(numbers)
     most_bytes = _ROOMY_BYTES if goal is Goal.SPEED else _FEW_BYTES
     several = min(_most_pixels(numbers), most_bytes // pixel_bytes) * pixel_bytes
     return several or (pixel_bytes if pixel_bytes <= _MOST_BYTES else 0)

@@ -36,6 +36,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         bias=np.concatenate([each.bias for each in passes]),
         multiplier=np.concatenate([each.multiplier for each in passes]),
         shift=np.concatenate([each.shift for each in passes]),
+        channels=layer.input_channels,
         depth_multiplier=len(passes),
         input_zero_point=passes[0].input_zero_point,
         pixels=pixels,
@@ -81,6 +82,7 @@ def _packed(
         blocks.append(packed.constants["blocks"])
     params = kind(
         blocks=np.concatenate(blocks),
+        channels=layer.input_channels,
         depth_multiplier=len(blocks),
         input_zero_point=int(layer.padding[0]),
         pixels=pixels,

@@ -36,5 +36,5 @@ def wide_general(view: NodeView, general: KernelCall) -> KernelCall | None:
 
 
 def wide_call(wide: KernelCall, target: Target) -> KernelCall | None:
-    """Returns the call of the kernel for the general call of a long row, in its scratch; None if there is none."""
+    """Packs the general call of a long row for the kernel in blocks; None where the target lacks it, or it refuses the layer."""
     return CONV2D_BLOCKS.pack(wide) if CONV2D_BLOCKS.kernel_set in target.kernel_sets else None

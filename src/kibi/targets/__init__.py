@@ -2,11 +2,12 @@
 
 from kibi.targets.board import Board, Ram, RunCurrent, board, boards
 from kibi.targets.memory import Cache, Memory, memories, memory
-from kibi.targets.target import Target, Timing, target, targets
+from kibi.targets.target import InstructionSet, Target, Timing, target, targets
 
 __all__ = [
     "Board",
     "Cache",
+    "InstructionSet",
     "Memory",
     "Ram",
     "RunCurrent",

@@ -1,6 +1,7 @@
 """The target table: what Kibi knows of each processor.
 
-Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. Clock
+Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. RISC-V cores
+are named by their extensions, because makers combine them freely. Clock
 rates are those of a common board, and serve only to convert cycle estimates to milliseconds.
 """
 
@@ -11,13 +12,14 @@ from kibi.errors import TargetError
 
 
 class Timing(Enum):
-    """The published timings that describe a core's pipeline; see `kibi.emulator.cycles`."""
+    """The published timings that describe a core's pipeline; see `kibi.emulator.arm.cycles` and `kibi.emulator.riscv.cycles`."""
 
     CORTEX_M0PLUS = "cortex-m0+"
     CORTEX_M3 = "cortex-m3"
     CORTEX_M4 = "cortex-m4"
     CORTEX_M7 = "cortex-m7"
     CORTEX_M33 = "cortex-m33"
+    HAZARD3 = "hazard3"
 
     @property
     def remark(self) -> str:
@@ -25,9 +27,18 @@ class Timing(Enum):
         return _REMARKS.get(self, "")
 
 
+class InstructionSet(Enum):
+    """What the code of a target is made of, as far as Kibi's tools have to know it."""
+
+    THUMB = "thumb"
+    RISCV = "riscv32"
+    OTHER = ""
+
+
 _REMARKS = {
     Timing.CORTEX_M7: "by others' measurements, not validated",
     Timing.CORTEX_M33: "by the Cortex-M4's table",
+    Timing.HAZARD3: "by its author's table, not validated",
 }
 
 
@@ -40,8 +51,8 @@ class Target:
         description: one line for `kibi targets`.
         kernel_sets: the kernel sets that it can run, best first; the last one is `portable`.
         zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host and for unknown processors.
-        gcc_flags: machine flags for `arm-none-eabi-gcc`; empty if that compiler does not apply.
-        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`); empty if the target is not emulated.
+        gcc_flags: machine flags for GCC and clang; empty if neither applies.
+        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`, `UC_CPU_RISCV32_…`); empty if the target is not emulated.
         arena_alignment_bytes: the least alignment of a region's start; larger elements need more.
         unaligned_words: True if the core loads words from any address.
         has_fpu: True if single-precision floats are computed in hardware.
@@ -72,10 +83,22 @@ class Target:
         """True if Kibi's compilers build for it; False for code that any compiler takes."""
         return self.is_host or bool(self.zig_target)
 
+    @property
+    def instruction_set(self) -> InstructionSet:
+        """The instruction set that its triple begins with; `OTHER` where no part of Kibi depends on it."""
+        name = self.zig_target.partition("-")[0]
+        return InstructionSet(name) if name in {each.value for each in InstructionSet} else InstructionSet.OTHER
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        """What the CPU model has beside what it has by itself, by zig's names: of RISC-V, letters of extensions and `relax`."""
+        return frozenset(self.zig_cpu.split("+")[1:])
+
 
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
-_DSP = ("armv7em", "portable")
+_DSP = ("armv7em", "thumb2", "portable")
+_RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _TARGETS = (
     Target(
         "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", ("armv6m", "portable"), _SOFT, "cortex_m0plus",
@@ -83,7 +106,7 @@ _TARGETS = (
         Timing.CORTEX_M0PLUS,
     ),
     Target(
-        "cortex-m3", "Arm Cortex-M3 (Armv7-M)", ("armv7m", "portable"), _SOFT, "cortex_m3",
+        "cortex-m3", "Arm Cortex-M3 (Armv7-M)", ("armv7m", "thumb2", "portable"), _SOFT, "cortex_m3",
         ("-mcpu=cortex-m3", "-mthumb", "-mfloat-abi=soft"), "CORTEX_M3", 4, True, False, 72_000_000,
         Timing.CORTEX_M3,
     ),
@@ -101,6 +124,22 @@ _TARGETS = (
         "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _DSP, _HARD,
         "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
         "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33,
+    ),
+    Target(
+        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", ("portable",), _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),
+        "SIFIVE_E31", 4, False, False, 160_000_000, None,
+    ),
+    Target(
+        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, GD32VF103)", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 160_000_000, None,
+    ),
+    Target(
+        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", ("portable",), _RISCV, "generic_rv32+m+a+f+c+relax",
+        ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None,
+    ),
+    Target(
+        "hazard3", "RISC-V Hazard3 (RP2350), as RV32IMAC", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, Timing.HAZARD3,
     ),
     Target(
         "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kibi.errors import ToolchainError
-from kibi.targets import Target
+from kibi.targets import InstructionSet, Target
 from kibi.used_tools import note_tool
 
 COMPILERS = ("zig", "gcc", "clang")
@@ -70,7 +70,7 @@ def _found(name: str, target: Target, language: str) -> Compiler:
         raise ToolchainError(f"unknown compiler {name!r}. Compilers are: {', '.join(COMPILERS)}.")
     if target.is_host:
         return _of_the_system()
-    if not target.gcc_flags:
+    if target.instruction_set is not InstructionSet.THUMB:
         raise ToolchainError(f"gcc does not support the target {target.name}. Use zig.")
     return _gcc_for_devices()
 
@@ -143,8 +143,8 @@ def _runs(*command: str) -> bool:
 
 
 def _has_own_headers(target: Target) -> bool:
-    """True for Thumb, whose C library is a few headers of Kibi's."""
-    return target.zig_target.startswith("thumb-") and bool(target.gcc_flags)
+    """True for devices, whose C library is a few headers of Kibi's."""
+    return target.instruction_set is not InstructionSet.OTHER
 
 
 @lru_cache

@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 
 from kibi.errors import ToolchainError
-from kibi.targets import Target
+from kibi.targets import InstructionSet, Target
 from kibi.toolchain.compilers import zig_headers
 
 LEVELS = ("0", "1", "2", "3", "s")
@@ -77,6 +77,8 @@ def _clang_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
     if target.is_host:
         return _gcc_machine(target, sanitize)
     own_headers = ("-fno-stack-protector", "-isystem", str(_FREESTANDING_HEADERS))
+    if target.instruction_set is InstructionSet.RISCV:
+        return ("--target=riscv32-unknown-elf", *target.gcc_flags, *own_headers)
     # Without an operating system, clang up to 18 takes unaligned words for faults, on every core.
     words = "-munaligned-access" if target.unaligned_words else "-mno-unaligned-access"
     return ("--target=arm-none-eabi", *target.gcc_flags, words, *own_headers)

@@ -19,6 +19,10 @@ from kibi.toolchain.layout import LAYOUT, MemoryLayout
 FLASH_ADDRESS = LAYOUT.flash.address
 RAM_ADDRESS = LAYOUT.ram.address
 WEIGHTS_SECTION = ".weights"
+_MACHINES = {("ARM", 32), ("RISC-V", 32)}
+_CODE = ("$t", "$x")
+"""What marks code: Thumb's and RISC-V's mapping symbols, `$x` with or without the extensions after it."""
+_DATA = "$d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class _Entry:
 
 
 def read_image(path: Path, layout: MemoryLayout = LAYOUT) -> Image:
-    """Reads a linked ELF file for a 32-bit Arm device.
+    """Reads a linked ELF file for a 32-bit Arm or RISC-V device.
 
     Args:
         path: the file.
@@ -108,8 +112,8 @@ def read_image(path: Path, layout: MemoryLayout = LAYOUT) -> Image:
     try:
         with path.open("rb") as stream:
             elf = ELFFile(stream)
-            if elf.get_machine_arch() != "ARM" or elf["e_type"] != "ET_EXEC":
-                raise ToolchainError(f"{path} is not a program for a 32-bit Arm device.")
+            if (elf.get_machine_arch(), elf.elfclass) not in _MACHINES or elf["e_type"] != "ET_EXEC":
+                raise ToolchainError(f"{path} is not a program for a 32-bit Arm or RISC-V device.")
             sections = list(elf.iter_sections())
             return _image(path, sections, elf, layout.flash.address)
     except (OSError, ELFError) as error:
@@ -177,7 +181,7 @@ def _entry(symbol: ElfSymbol) -> _Entry:
 
 
 def _is_mapping(name: str) -> bool:
-    return name[:2] in ("$t", "$d", "$a") and (len(name) == 2 or name[2] == ".")
+    return name.startswith("$x") or (name[:2] in ("$t", _DATA, "$a") and (len(name) == 2 or name[2] == "."))
 
 
 def _symbols(table: Sequence[_Entry]) -> Mapping[str, Symbol]:
@@ -203,15 +207,15 @@ def _functions(table: Sequence[_Entry], code: Mapping[int, Section]) -> tuple[tu
 
 
 def _code_spans(table: Sequence[_Entry], code: Mapping[int, Section]) -> tuple[tuple[int, int], ...]:
-    """Returns the address ranges of instructions, by the mapping symbols of Arm's ELF specification: `$t` code, `$d` data."""
+    """Returns the address ranges of instructions, by the mapping symbols of the ELF specifications of Arm and RISC-V."""
     spans = []
     for index, section in code.items():
         first, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]
         marks = {entry.address: entry.name[:2] for entry in table if entry.section == index and _is_mapping(entry.name)}
-        borders = [*sorted(marks.items()), (end, "$d")]
+        borders = [*sorted(marks.items()), (end, _DATA)]
         spans += [
             (address, following)
             for (address, mark), (following, _) in pairwise(borders)
-            if mark == "$t" and first <= address < following
+            if mark in _CODE and first <= address < following
         ]
     return tuple(sorted(spans))

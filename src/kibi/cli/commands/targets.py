@@ -5,7 +5,7 @@ from typing import Any
 
 from kibi.cli.options.common import DEFAULT_TARGET, AsJson
 from kibi.cli.terminal import output, print_json, say, show, table
-from kibi.targets import Target
+from kibi.targets import InstructionSet, Target
 from kibi.targets import targets as all_targets
 
 
@@ -18,15 +18,16 @@ def targets(*, as_json: AsJson = False) -> None:
         print_json({"targets": [_record(target) for target in all_targets()]})
         return
     console = output()
-    rows = table(console, "!target", "processor", ">clock", "emulated", "cycles", "gcc")
+    rows = table(console, "!target", "processor", ">clock", "kernels", "emulated", "cycles", "gcc")
     for target in all_targets():
         rows.add_row(
             target.name,
             target.description,
             clock_text(target),
+            target.kernel_sets[0],
             "yes" if target.emulated_cpu else "no",
             "estimated" if target.timing else "",
-            "yes" if target.gcc_flags or target.is_host else "no",
+            "yes" if target.is_host or target.instruction_set is InstructionSet.THUMB else "no",
         )
     show(console, rows)
     say(console)

@@ -3,6 +3,7 @@
 #include "kibi_conv2d.h"
 
 #include "kibi_dot_f32_4x1.h"
+#include "kibi_dot_f32_fours.h"
 #include "kibi_finish_f32.h"
 #include "kibi_window_columns.h"
 
@@ -45,24 +46,6 @@ KIBI_FIELD_AT(channels_task, bias_end, 40);
 KIBI_FIELD_AT(channels_task, range_kind, 44);
 KIBI_FIELD_AT(channels_task, range, 48);
 
-/* Four weights of each of two channels, times s4 … s7: VMLA rounds the product, then the sum. */
-#define TWO_CHANNELS(first_w, second_w, first, second)  \
-    "vldm " first_w "!, {s8-s11}\n"                     \
-    "vldm " second_w "!, {s12-s15}\n"                   \
-    "vmla.f32 " first ", s8, s4\n"                      \
-    "vmla.f32 " second ", s12, s4\n"                    \
-    "vmla.f32 " first ", s9, s5\n"                      \
-    "vmla.f32 " second ", s13, s5\n"                    \
-    "vmla.f32 " first ", s10, s6\n"                     \
-    "vmla.f32 " second ", s14, s6\n"                    \
-    "vmla.f32 " first ", s11, s7\n"                     \
-    "vmla.f32 " second ", s15, s7\n"
-
-#define FOUR_ELEMENTS                       \
-    "vldm r3!, {s4-s7}\n"                   \
-    TWO_CHANNELS("r1", "r4", "s0", "s1")    \
-    TWO_CHANNELS("r5", "r2", "s2", "s3")
-
 #define TWO_ELEMENTS                        \
     "vldm r3!, {s4-s5}\n"                   \
     "vldm r1!, {s8-s9}\n"                   \
@@ -77,17 +60,6 @@ KIBI_FIELD_AT(channels_task, range, 48);
     "vmla.f32 s1, s11, s5\n"                \
     "vmla.f32 s2, s13, s5\n"                \
     "vmla.f32 s3, s15, s5\n"
-
-#define ONE_ELEMENT                         \
-    "vldm r3!, {s4}\n"                      \
-    "vldm r1!, {s8}\n"                      \
-    "vldm r4!, {s9}\n"                      \
-    "vldm r5!, {s10}\n"                     \
-    "vldm r2!, {s11}\n"                     \
-    "vmla.f32 s0, s8, s4\n"                 \
-    "vmla.f32 s1, s9, s4\n"                 \
-    "vmla.f32 s2, s10, s4\n"                \
-    "vmla.f32 s3, s11, s4\n"
 
 /* Registers and stack:
  *   r0               task
@@ -133,8 +105,8 @@ static KIBI_NOINLINE KIBI_NAKED void compute_channels(KIBI_IN_REGISTER channels_
         "tst r10, #16\n"
         "bne 3f\n"
         "b 4f\n"
-        "2:\n" FOUR_ELEMENTS /* two fours an iteration */
-        "3:\n" FOUR_ELEMENTS /* enter with an odd number */
+        "2:\n" KIBI_DOT_F32_FOUR_ELEMENTS /* two fours an iteration */
+        "3:\n" KIBI_DOT_F32_FOUR_ELEMENTS /* enter with an odd number */
         "4:\n"
         "cmp r3, r6\n"
         "bne 2b\n"
@@ -143,7 +115,7 @@ static KIBI_NOINLINE KIBI_NAKED void compute_channels(KIBI_IN_REGISTER channels_
         TWO_ELEMENTS
         "5:\n"
         "bpl 7f\n"
-        ONE_ELEMENT
+        KIBI_DOT_F32_ONE_ELEMENT
         "7:\n" /* the row is done */
         "add r1, r1, r12\n"
         "add r4, r4, r12\n"
@@ -224,8 +196,15 @@ static KIBI_NOINLINE void gather(float *to, const float *const *rows, int32_t pl
 {
     for (int32_t ky = 0; ky < count; ++ky) {
         const float *from = rows[ky] + place;
-        const float *const end = from + run;
-        while (from != end) {
+        int32_t left = run;
+        for (; left >= 3; left -= 3) {
+            __asm__ volatile("ldm %[from]!, {r3, r4, r5}\n\t"
+                             "stm %[to]!, {r3, r4, r5}"
+                             : [from] "+l"(from), [to] "+l"(to)
+                             :
+                             : "r3", "r4", "r5", "memory");
+        }
+        for (; left > 0; --left) {
             *to++ = *from++;
         }
     }

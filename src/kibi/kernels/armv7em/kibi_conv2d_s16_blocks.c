@@ -24,87 +24,167 @@
 
 enum { MOST_PIXELS = 3 };
 
-/* Copies `count` elements to the groups of one pixel, from element `at` of the first group on. What is left of the last group keeps
- * its elements, whose weights are 0. step: elements from a group to the next. */
-static KIBI_NOINLINE void copy_elements(int16_t *to, int32_t at, const int16_t *from, int32_t count, int32_t step)
+/* Runs of elements that are copied to the window of one pixel, which is in groups of four elements. */
+typedef struct {
+    int16_t *to;                 /* where the next element goes */
+    int32_t at;                  /* its place in its group */
+    int32_t skipped;             /* bytes from the end of a group to the pixel's next one */
+    int32_t elements;            /* of a run */
+    const int16_t *const *rows;  /* a run each, at least one */
+    const int16_t *const *rows_end;
+    int32_t place_bytes;         /* from where a row begins to its run */
+} runs_task;
+
+KIBI_FIELD_AT(runs_task, to, 0);
+KIBI_FIELD_AT(runs_task, at, 4);
+KIBI_FIELD_AT(runs_task, skipped, 8);
+KIBI_FIELD_AT(runs_task, elements, 12);
+KIBI_FIELD_AT(runs_task, rows, 16);
+KIBI_FIELD_AT(runs_task, rows_end, 20);
+KIBI_FIELD_AT(runs_task, place_bytes, 24);
+
+/* Copies the runs, one after another; to and at are then after them.
+ * Registers and stack:
+ *   r0         task
+ *   r1, r2     to, at; while a group is filled up, the elements that it wants
+ *   r3, r4     skipped, elements
+ *   r5, r6     rows, rows_end
+ *   r7         place_bytes
+ *   r8, r9     from; elements left, later less four
+ *   r12, lr    elements
+ *   sp + 0     r4 … r9, lr of the caller
+ * Stack: 28 bytes. */
+static KIBI_NOINLINE KIBI_NAKED void copy_runs(KIBI_IN_REGISTER runs_task *task)
 {
-    const int16_t *const end = from + count;
-    to += (at >> 2) * step;
-    at &= 3;
-    while (from != end) {
-        to[at++] = *from++;
-        if (at == 4) {
-            at = 0;
-            to += step;
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, lr}\n"
+        "ldm r0, {r1, r2, r3, r4, r5, r6, r7}\n"
+        "1:\n" /* the next run */
+        "ldr r8, [r5], #4\n"
+        "mov r9, r4\n"
+        "add r8, r8, r7\n"
+        "cbz r2, 4f\n"
+        "rsb r2, r2, #4\n"
+        "cmp r9, r2\n"
+        "blo 9f\n" /* the run ends before its first group does */
+        "sub r9, r9, r2\n"
+        "lsls r2, r2, #31\n" /* negative: one element, then carry: two */
+        "bpl 2f\n"
+        "ldrh r12, [r8], #2\n"
+        "strh r12, [r1], #2\n"
+        "2:\n"
+        "bcc 3f\n"
+        "ldr r12, [r8], #4\n"
+        "str r12, [r1], #4\n"
+        "3:\n"
+        "add r1, r1, r3\n"
+        "4:\n"
+        "subs r9, r9, #4\n"
+        "blo 6f\n"
+        "5:\n" /* whole groups, which are aligned as words */
+        "ldr r12, [r8], #4\n"
+        "ldr lr, [r8], #4\n"
+        "strd r12, lr, [r1], #8\n"
+        "add r1, r1, r3\n"
+        "subs r9, r9, #4\n"
+        "bhs 5b\n"
+        "6:\n"
+        "and r2, r9, #3\n"
+        "lsls r9, r9, #31\n" /* carry: two elements, then negative: one */
+        "bcc 7f\n"
+        "ldr r12, [r8], #4\n"
+        "str r12, [r1], #4\n"
+        "7:\n"
+        "bpl 8f\n"
+        "ldrh r12, [r8]\n"
+        "strh r12, [r1], #2\n"
+        "8:\n"
+        "cmp r5, r6\n"
+        "bne 1b\n"
+        "strd r1, r2, [r0]\n"
+        "pop {r4, r5, r6, r7, r8, r9, pc}\n"
+        "9:\n"
+        "rsb r2, r2, #4\n"
+        "add r2, r2, r9\n"
+        "10:\n"
+        "subs r9, r9, #1\n"
+        "blo 8b\n"
+        "ldrh r12, [r8], #2\n"
+        "strh r12, [r1], #2\n"
+        "b 10b\n");
+}
+
+/* Zeros in the place of elements outside. */
+static KIBI_NOINLINE void clear_elements(runs_task *task, int32_t count)
+{
+    int16_t *to = task->to;
+    for (; count > 0; --count) {
+        *to++ = 0;
+        if (++task->at == 4) {
+            task->at = 0;
+            to += task->skipped / (int32_t)sizeof(*to);
         }
     }
+    task->to = to;
 }
 
-/* The same from the first element of a group on: whole groups, which are aligned as words, then the rest. */
-static void copy_run(int16_t *to, const int16_t *from, int32_t count, int32_t step)
-{
-    const int16_t *const whole = from + (count & ~3);
-    const int32_t step_bytes = step * (int32_t)sizeof(*to);
-    while (from != whole) {
-        uint32_t first;
-        uint32_t second;
-        __asm__ volatile("ldr %[first], [%[from]], #4\n\t"
-                         "ldr %[second], [%[from]], #4\n\t"
-                         "strd %[first], %[second], [%[to]]\n\t"
-                         "add %[to], %[to], %[step]"
-                         : [from] "+r"(from), [to] "+r"(to), [first] "=&r"(first), [second] "=&r"(second)
-                         : [step] "r"(step_bytes)
-                         : "memory");
-    }
-    if ((count & 2) != 0) {
-        uint32_t both;
-        __asm__ volatile("ldr %[both], [%[from]], #4\n\t"
-                         "str %[both], [%[to]], #4"
-                         : [from] "+r"(from), [to] "+r"(to), [both] "=&r"(both)
-                         :
-                         : "memory");
-    }
-    if ((count & 1) != 0) {
-        *to = *from;
-    }
-}
-
-static KIBI_NOINLINE void clear_run(int16_t *to, int32_t groups, int32_t step)
-{
-    for (int32_t group = 0; group < groups; ++group) {
-        to[0] = 0;
-        to[1] = 0;
-        to[2] = 0;
-        to[3] = 0;
-        to += step;
-    }
-}
-
-/* Copies the window of one pixel, which starts at column `start`. */
-static void gather(int16_t *to, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *p, int32_t start, int32_t step)
+/* Copies a run that starts at column `column`, some of which may be outside. */
+static KIBI_NOINLINE void copy_edge(runs_task *task, const int16_t *const *row, int32_t column, int32_t run,
+                                    const kibi_conv2d_s16_blocks_params *p)
 {
     const int32_t depth = p->input_channels;
-    const int32_t size = p->run * depth;
-    const int32_t groups = (size + 3) >> 2;
+    const int32_t first = column < 0 ? 0 : column;
+    const int32_t end = column + run < p->input_width ? column + run : p->input_width;
+    const int32_t inside = *row != NULL && first < end ? end - first : 0;
+    const int32_t before = inside != 0 ? first - column : run;
+    clear_elements(task, before * depth);
+    if (inside != 0) {
+        task->elements = inside * depth;
+        task->rows = row;
+        task->rows_end = row + 1;
+        task->place_bytes = first * depth * (int32_t)sizeof(**row);
+        copy_runs(task);
+        clear_elements(task, (run - before - inside) * depth);
+    }
+}
+
+/* Copies the window of one pixel, which starts at column `start`. What is left of its last group keeps what was there, whose weights
+ * are 0. step: elements from a group to the next. is_whole: all rows are inside, and their columns touch. */
+static void gather(int16_t *to, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *p, int32_t start, int32_t step,
+                   int is_whole)
+{
+    const int32_t depth = p->input_channels;
+    const int32_t run = p->dilation == 1 ? p->kernel_width : 1; /* columns that touch */
+    runs_task task;
+    task.to = to;
+    task.at = 0;
+    task.skipped = (step - 4) * (int32_t)sizeof(*to);
+    if (is_whole && (!KIBI_CONV2D_S16_BLOCKS_AT_EDGES || (start >= 0 && start + run <= p->input_width))) {
+        task.elements = run * depth;
+        task.rows = rows;
+        task.rows_end = rows + p->kernel_rows;
+        task.place_bytes = start * depth * (int32_t)sizeof(*to);
+        copy_runs(&task);
+        return;
+    }
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
         int32_t column = start;
-        for (int32_t kx = 0; kx < p->kernel_width; kx += p->run) {
-            const int is_inside = !KIBI_CONV2D_S16_BLOCKS_AT_EDGES || (column >= 0 && column + p->run <= p->input_width);
-            if (rows[ky] != NULL && is_inside) {
-                copy_run(to, rows[ky] + column * depth, size, step);
-            } else {
-                clear_run(to, groups, step);
-                if (KIBI_CONV2D_S16_BLOCKS_AT_EDGES && rows[ky] != NULL) {
-                    const int32_t first = column < 0 ? 0 : column;
-                    const int32_t end = column + p->run < p->input_width ? column + p->run : p->input_width;
-                    const int32_t count = first < end ? (end - first) * depth : 0;
-                    copy_elements(to, (first - column) * depth, rows[ky] + first * depth, count, step);
-                }
-            }
-            to += groups * step;
+        for (int32_t kx = 0; kx < p->kernel_width; kx += run) {
+            copy_edge(&task, rows + ky, column, run, p);
             column += p->dilation;
         }
     }
+}
+
+/* True if all rows are inside, and the columns of a window touch. */
+static int are_whole(const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *p)
+{
+    int is_whole = p->dilation == 1;
+    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+        is_whole = is_whole && rows[ky] != NULL;
+    }
+    return is_whole;
 }
 
 static void compute(const kibi_conv2d_s16_pixels *block, int32_t pixels)
@@ -148,9 +228,10 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
                             void *scratch)
 {
     const kibi_conv2d_s16_blocks_params *const p = params;
-    const int32_t groups = p->kernel_rows * (p->kernel_width / p->run) * ((p->run * p->input_channels + 3) >> 2);
+    const int32_t groups = (p->kernel_rows * p->kernel_width * p->input_channels + 3) >> 2;
     const int32_t paired = p->output_channels & ~1;
     const uint32_t each = 0x10001u;
+    const int is_whole = are_whole(rows, p);
     int16_t *const windows = (int16_t *)scratch;
     int32_t start = -p->pad;
     int32_t pixels;
@@ -166,7 +247,7 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
     for (int32_t left = p->output_width; left > 0; left -= pixels) {
         pixels = next_pixels(left, p->pixels);
         for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-            gather(windows + 4 * pixel, rows, p, start, 4 * pixels);
+            gather(windows + 4 * pixel, rows, p, start, 4 * pixels, is_whole);
             start += p->stride;
         }
         block.windows_end = windows + 4 * groups * pixels;

@@ -17,7 +17,7 @@ void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const
 {
     const kibi_depthwise_conv2d_s8_3x3_multiplied_params *const p = params;
     int8_t *const made = (int8_t *)scratch;
-    kibi_depthwise_conv2d_s8_3x3_params row = {NULL, p->input_width, p->input_channels, p->input_zero_point, p->output_width,
+    kibi_depthwise_conv2d_s8_3x3_params row = {NULL, p->input_width, p->channels, p->input_zero_point, p->output_width,
                                                p->output_zero_point, p->activation_min, p->activation_max, p->stride,
                                                p->dilation, p->pad};
     const uint32_t rounding = (uint32_t)(2 * p->output_zero_point + 1);
@@ -27,10 +27,10 @@ void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const
         row.output_width = (int16_t)(left < p->pixels ? left : p->pixels);
         for (int32_t m = 0; m < p->depth_multiplier; ++m) {
             kibi_depthwise_row_3x3(made, rows, &row, blocks, rounding, compute);
-            kibi_every_nth(output + m, made, row.output_width * p->input_channels, p->depth_multiplier);
-            blocks += (p->input_channels + BLOCK - 1) / BLOCK * BLOCK_WORDS;
+            kibi_every_nth(output + m, made, row.output_width * p->channels, p->depth_multiplier);
+            blocks += (p->channels + BLOCK - 1) / BLOCK * BLOCK_WORDS;
         }
-        output += row.output_width * p->input_channels * p->depth_multiplier;
+        output += row.output_width * p->channels * p->depth_multiplier;
         /* The next window begins further right, which is less padding. */
         row.pad = (int16_t)(row.pad - row.output_width * p->stride);
     }

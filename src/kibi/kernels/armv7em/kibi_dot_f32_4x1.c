@@ -1,27 +1,10 @@
 /* Sums of products of floats of four channels, Armv7E-M; plain C without a floating-point unit. */
 #include "kibi_dot_f32_4x1.h"
 
+#include "kibi_dot_f32_fours.h"
 #include "kibi_dsp.h"
 
 #ifdef __ARM_FP
-/* Four weights of each of two channels, times s4 … s7: VMLA rounds the product, then the sum. */
-#define TWO_CHANNELS(first_w, second_w, first, second)  \
-    "vldm " first_w "!, {s8-s11}\n"                     \
-    "vldm " second_w "!, {s12-s15}\n"                   \
-    "vmla.f32 " first ", s8, s4\n"                      \
-    "vmla.f32 " second ", s12, s4\n"                    \
-    "vmla.f32 " first ", s9, s5\n"                      \
-    "vmla.f32 " second ", s13, s5\n"                    \
-    "vmla.f32 " first ", s10, s6\n"                     \
-    "vmla.f32 " second ", s14, s6\n"                    \
-    "vmla.f32 " first ", s11, s7\n"                     \
-    "vmla.f32 " second ", s15, s7\n"
-
-#define FOUR_ELEMENTS                       \
-    "vldm r3!, {s4-s7}\n"                   \
-    TWO_CHANNELS("r1", "r4", "s0", "s1")    \
-    TWO_CHANNELS("r5", "r2", "s2", "s3")
-
 /* Registers and stack:
  *   r0         sums
  *   r1, r4     weights of the channels 0 and 1
@@ -52,22 +35,14 @@ KIBI_NAKED void kibi_dot_f32_4x1(KIBI_IN_REGISTER float sums[KIBI_DOT_F32_CHANNE
         "add r12, r3, r12, lsl #2\n"
         "bne 2f\n"
         "b 3f\n"
-        "1:\n" FOUR_ELEMENTS /* two fours an iteration */
-        "2:\n" FOUR_ELEMENTS /* enter with an odd number */
+        "1:\n" KIBI_DOT_F32_FOUR_ELEMENTS /* two fours an iteration */
+        "2:\n" KIBI_DOT_F32_FOUR_ELEMENTS /* enter with an odd number */
         "3:\n"
         "cmp r3, r12\n"
         "bne 1b\n"
         "b 5f\n"
         "4:\n" /* the next element */
-        "vldm r3!, {s4}\n"
-        "vldm r1!, {s8}\n"
-        "vldm r4!, {s9}\n"
-        "vldm r5!, {s10}\n"
-        "vldm r2!, {s11}\n"
-        "vmla.f32 s0, s8, s4\n"
-        "vmla.f32 s1, s9, s4\n"
-        "vmla.f32 s2, s10, s4\n"
-        "vmla.f32 s3, s11, s4\n"
+        KIBI_DOT_F32_ONE_ELEMENT
         "5:\n"
         "cmp r3, lr\n"
         "bne 4b\n"

@@ -400,8 +400,7 @@ class Conv2DS16BlocksParams(Params, kernels=("kibi_conv2d_s16_blocks",)):
     filter: Array = array(
         DType.S32,
         "[pairs of channels][groups of four elements][2]: each word has four weights of a channel, the first, the third, the "
-        "second and the fourth in its bytes. Zeros fill up each run of a window to whole fours, and the channel after an odd last "
-        "one",
+        "second and the fourth in its bytes. Zeros fill up a window to whole fours, and the channel after an odd last one",
         is_packed=True,
     )
     channels: Array = array(
@@ -420,9 +419,6 @@ class Conv2DS16BlocksParams(Params, kernels=("kibi_conv2d_s16_blocks",)):
     activation_max: int = number(DType.S16)
     kernel_rows: int = number(DType.S16)
     kernel_width: int = number(DType.S16)
-    run: int = number(
-        DType.S16, "neighbouring columns that are a run: kernel_width; or 1, where the columns of a window do not touch"
-    )
     stride: int = number(DType.S16, "across; the pointers to rows account for the stride and the dilation of rows")
     dilation: int = number(DType.S16, "across")
     pad: int = number(DType.S16, "columns of padding before the first input column")
@@ -430,21 +426,17 @@ class Conv2DS16BlocksParams(Params, kernels=("kibi_conv2d_s16_blocks",)):
         DType.S16,
         "of a block: 3, and where two or four are left in a row, 2; or 2, and where one is left, 1; or 1",
     )
-    # `run` is 1 or kernel_width, and where it is more than 1, `dilation` is 1. No remainder is negative.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
-            min(kernel_width, min(stride, min(dilation, run))))))))
-        require: kernel_width == kernel_width // run * run
-        require: (run - 1) * (kernel_width - run) <= 0
-        require: (run - 1) * (dilation - 1) <= 0
+            min(kernel_width, min(stride, dilation)))))))
         require: 1 <= pixels <= 3
         require: (pixels - 1) * (2 - output_width) <= 0
         require: 0 <= pad
-        array filter: ceil(output_channels, 2) * kernel_rows * (kernel_width // run) * ceil(run * input_channels, 4) * 2
+        array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
         array channels: 4 * ceil(output_channels, 2)
         input: kernel_rows x input_width * input_channels or null
         output: output_width * output_channels
-        scratch: 8 * pixels * kernel_rows * (kernel_width // run) * ceil(run * input_channels, 4) aligned 4
+        scratch: 8 * pixels * ceil(kernel_rows * kernel_width * input_channels, 4) aligned 4
     """
     parts = MappingProxyType(
         {

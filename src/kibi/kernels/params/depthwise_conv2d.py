@@ -3,6 +3,13 @@
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 
+_BLOCKS = (
+    "{0}[blocks of four {1}][{2}]; the header of {3} describes a block. Where the number of {1} is not a multiple of four, the "
+    "last block has the last four, some of which the block before it has, too"
+)
+_OF_MULTIPLIER_1 = "the kernel for multiplier 1"
+_COLUMN_WORDS = "8 + kernel_width * (kernel_rows // 2 * 4 + (kernel_rows - kernel_rows // 2 * 2) * 2)"
+
 
 class DepthwiseF32Params(Params, kernels=("kibi_depthwise_conv2d_f32",)):
     """DEPTHWISE_CONV_2D of f32."""
@@ -64,15 +71,15 @@ class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
     """
 
 
-class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
-    """DEPTHWISE_CONV_2D of s8 with multiplier 1."""
+class _DepthwiseS8Params(Params):
+    """What both kernels of any window have that compute one channel after another."""
 
     filter: Array = array(DType.S8, "[kernel_rows][kernel_width][channels]")
     bias: Array = array(DType.S32, "[channels], which includes -input_zero_point * the sum of the channel's filter")
     multiplier: Array = array(DType.S32, "[channels], 0 … 2**31 - 1")
     shift: Array = array(DType.S8, "[channels], -31 … 30")
     input_width: int = number(DType.S32)
-    channels: int = number(DType.S32)
+    channels: int = number(DType.S32, "of the input")
     input_zero_point: int = number(DType.S32, "-128 … 127")
     output_width: int = number(DType.S32)
     output_zero_point: int = number(DType.S32)
@@ -89,25 +96,21 @@ class DepthwiseS8Params(Params, kernels=("kibi_depthwise_conv2d_s8",)):
         require: 0 <= pad
         require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         input: kernel_rows x input_width * channels
-        output: output_width * channels
     """
 
 
-class Depthwise3x3Params(
-    Params,
-    struct="kibi_depthwise_conv2d_s8_3x3_params",
-    kernels=("kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8_3x3_relu"),
-):
-    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and a window of three by three, four channels at a time."""
+class DepthwiseS8Params(_DepthwiseS8Params, kernels=("kibi_depthwise_conv2d_s8",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1."""
 
-    blocks: Array = array(
-        DType.S32,
-        "[blocks of four channels][26]; the kernel's header describes a block. Where the number of channels is not a "
-        "multiple of four, the last block has the last four, some of which the block before it has, too",
-        is_packed=True,
-    )
+    contract = "output: output_width * channels"
+
+
+class _Depthwise3x3Params(Params):
+    """What kernels have for a window of three by three, four channels at a time."""
+
+    blocks: Array = array(DType.S32, _BLOCKS.format("", "channels", "26", "the kernel"), is_packed=True)
     input_width: int = number(DType.S16)
-    channels: int = number(DType.S16, "at least 4")
+    channels: int = number(DType.S16, "of the input, at least 4")
     input_zero_point: int = number(DType.S16, "-128 … 127")
     output_width: int = number(DType.S16)
     output_zero_point: int = number(DType.S16, "-128 … 127")
@@ -123,23 +126,29 @@ class Depthwise3x3Params(
         require: 4 <= channels
         require: 0 <= pad <= dilation
         require: (output_width - 1) * stride - pad + dilation < input_width
-        array blocks: 26 * ceil(channels, 4)
         input: 3 x input_width * channels
+    """
+
+
+class Depthwise3x3Params(
+    _Depthwise3x3Params,
+    struct="kibi_depthwise_conv2d_s8_3x3_params",
+    kernels=("kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8_3x3_relu"),
+):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and a window of three by three, four channels at a time."""
+
+    contract = """
+        array blocks: 26 * ceil(channels, 4)
         output: output_width * channels
     """
 
 
-class DepthwiseColumnsParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns",)):
-    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and any window, four channels at a time."""
+class _DepthwiseColumnsParams(Params):
+    """What kernels have for any window, four channels at a time."""
 
-    blocks: Array = array(
-        DType.S32,
-        "[blocks of four channels][words]; the kernel's header describes a block. Where the number of channels is not "
-        "a multiple of four, the last block has the last four, some of which the block before it has, too",
-        is_packed=True,
-    )
+    blocks: Array = array(DType.S32, _BLOCKS.format("", "channels", "words", "the kernel"), is_packed=True)
     input_width: int = number(DType.S16)
-    channels: int = number(DType.S16, "at least 4")
+    channels: int = number(DType.S16, "of the input, at least 4")
     input_zero_point: int = number(DType.S16, "-128 … 127")
     output_width: int = number(DType.S16)
     output_zero_point: int = number(DType.S16, "-128 … 127")
@@ -155,120 +164,67 @@ class DepthwiseColumnsParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns"
             dilation))))))
         require: 4 <= channels
         require: 0 <= pad
-        array blocks: ceil(channels, 4) * (8 + kernel_width * (kernel_rows // 2 * 4 + (kernel_rows - kernel_rows // \
-            2 * 2) * 2))
         input: kernel_rows x input_width * channels
+    """
+
+
+class DepthwiseColumnsParams(_DepthwiseColumnsParams, kernels=("kibi_depthwise_conv2d_s8_columns",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and any window, four channels at a time."""
+
+    contract = f"""
+        array blocks: ceil(channels, 4) * ({_COLUMN_WORDS})
         output: output_width * channels
     """
 
 
-class DepthwiseMultipliedParams(Params, kernels=("kibi_depthwise_conv2d_s8_multiplied",)):
-    """DEPTHWISE_CONV_2D of s8 with a multiplier above 1, by the kernel for multiplier 1."""
+class _MultipliedParams(Params):
+    """What the kernels for a multiplier above 1 have besides."""
 
-    filter: Array = array(DType.S8, "[depth_multiplier][kernel_rows][kernel_width][input_channels]")
-    bias: Array = array(
-        DType.S32,
-        "[depth_multiplier][input_channels], which includes -input_zero_point * the sum of the channel's filter",
-    )
-    multiplier: Array = array(DType.S32, "[depth_multiplier][input_channels], 0 … 2**31 - 1")
-    shift: Array = array(DType.S8, "[depth_multiplier][input_channels], -31 … 30")
-    input_width: int = number(DType.S32)
-    input_channels: int = number(DType.S32)
-    depth_multiplier: int = number(DType.S32, "output channels that read an input channel")
-    input_zero_point: int = number(DType.S32, "-128 … 127")
-    output_width: int = number(DType.S32)
-    output_zero_point: int = number(DType.S32)
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
-    kernel_rows: int = number(DType.S32)
-    kernel_width: int = number(DType.S32)
-    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S32, "across")
-    pad: int = number(DType.S32, "columns of padding before the first input column")
-    pixels: int = number(DType.S32, "neighbouring pixels that are computed at once")
+    depth_multiplier: int = number(DType.S16, "output channels that read an input channel")
+    pixels: int = number(DType.S16, "neighbouring pixels that are computed at once")
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(depth_multiplier, min(output_width, min(kernel_rows, \
-            min(kernel_width, min(stride, min(dilation, pixels))))))))
-        require: 0 <= pad
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
+        require: 1 <= min(depth_multiplier, pixels)
         require: pixels <= output_width
-        input: kernel_rows x input_width * input_channels
-        output: output_width * input_channels * depth_multiplier
-        scratch: pixels * input_channels
+        output: output_width * channels * depth_multiplier
+        scratch: pixels * channels
     """
 
 
-class Depthwise3x3MultipliedParams(Params, kernels=("kibi_depthwise_conv2d_s8_3x3_multiplied",)):
+class DepthwiseMultipliedParams(
+    _DepthwiseS8Params, _MultipliedParams, kernels=("kibi_depthwise_conv2d_s8_multiplied",)
+):
+    """DEPTHWISE_CONV_2D of s8 with a multiplier above 1, by the kernel for multiplier 1."""
+
+    filter: Array = array(DType.S8, "[depth_multiplier][kernel_rows][kernel_width][channels]")
+    bias: Array = array(
+        DType.S32, "[depth_multiplier][channels], which includes -input_zero_point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[depth_multiplier][channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[depth_multiplier][channels], -31 … 30")
+    depth_multiplier: int = number(DType.S32, "output channels that read an input channel")
+    pixels: int = number(DType.S32, "neighbouring pixels that are computed at once")
+
+
+class Depthwise3x3MultipliedParams(
+    _Depthwise3x3Params, _MultipliedParams, kernels=("kibi_depthwise_conv2d_s8_3x3_multiplied",)
+):
     """DEPTHWISE_CONV_2D of s8 with a multiplier above 1 and a window of three by three, four channels at a time."""
 
     blocks: Array = array(
-        DType.S32,
-        "[depth_multiplier][blocks of four input channels][26]; the header of the kernel for multiplier 1 describes a block. "
-        "Where the number of input channels is not a multiple of four, the last block has the last four, some of which the "
-        "block before it has, too",
-        is_packed=True,
+        DType.S32, _BLOCKS.format("[depth_multiplier]", "input channels", "26", _OF_MULTIPLIER_1), is_packed=True
     )
-    input_width: int = number(DType.S16)
-    input_channels: int = number(DType.S16, "at least 4")
-    depth_multiplier: int = number(DType.S16, "output channels that read an input channel")
-    input_zero_point: int = number(DType.S16, "-128 … 127")
-    output_width: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16, "-128 … 127")
-    activation_min: int = number(DType.S16, "-128 … 127")
-    activation_max: int = number(DType.S16, "-128 … 127")
-    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S16, "across")
-    pad: int = number(
-        DType.S16, "columns of padding before the first input column; the middle of every window is inside the input"
-    )
-    pixels: int = number(DType.S16, "neighbouring pixels that are computed at once")
-    contract = """
-        require: 1 <= min(input_width, min(depth_multiplier, min(output_width, min(stride, min(dilation, pixels)))))
-        require: 4 <= input_channels
-        require: 0 <= pad <= dilation
-        require: (output_width - 1) * stride - pad + dilation < input_width
-        require: pixels <= output_width
-        array blocks: depth_multiplier * 26 * ceil(input_channels, 4)
-        input: 3 x input_width * input_channels
-        output: output_width * input_channels * depth_multiplier
-        scratch: pixels * input_channels
-    """
+    contract = "array blocks: depth_multiplier * 26 * ceil(channels, 4)"
 
 
-class DepthwiseColumnsMultipliedParams(Params, kernels=("kibi_depthwise_conv2d_s8_columns_multiplied",)):
+class DepthwiseColumnsMultipliedParams(
+    _DepthwiseColumnsParams, _MultipliedParams, kernels=("kibi_depthwise_conv2d_s8_columns_multiplied",)
+):
     """DEPTHWISE_CONV_2D of s8 with a multiplier above 1 and any window, four channels at a time."""
 
     blocks: Array = array(
-        DType.S32,
-        "[depth_multiplier][blocks of four input channels][words]; the header of the kernel for multiplier 1 describes a "
-        "block. Where the number of input channels is not a multiple of four, the last block has the last four, some of "
-        "which the block before it has, too",
-        is_packed=True,
+        DType.S32, _BLOCKS.format("[depth_multiplier]", "input channels", "words", _OF_MULTIPLIER_1), is_packed=True
     )
-    input_width: int = number(DType.S16)
-    input_channels: int = number(DType.S16, "at least 4")
-    depth_multiplier: int = number(DType.S16, "output channels that read an input channel")
-    input_zero_point: int = number(DType.S16, "-128 … 127")
-    output_width: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16, "-128 … 127")
-    activation_min: int = number(DType.S16, "-128 … 127")
-    activation_max: int = number(DType.S16, "-128 … 127")
-    kernel_rows: int = number(DType.S16)
-    kernel_width: int = number(DType.S16)
-    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S16, "across")
-    pad: int = number(DType.S16, "columns of padding before the first input column")
-    pixels: int = number(DType.S16, "neighbouring pixels that are computed at once")
-    contract = """
-        require: 1 <= min(input_width, min(depth_multiplier, min(output_width, min(kernel_rows, min(kernel_width, \
-            min(stride, min(dilation, pixels)))))))
-        require: 4 <= input_channels
-        require: 0 <= pad
+    contract = f"""
         require: (output_width - 1) * stride < 2**15
-        require: pixels <= output_width
-        array blocks: depth_multiplier * ceil(input_channels, 4) * (8 + kernel_width * (kernel_rows // 2 * 4 + \
-            (kernel_rows - kernel_rows // 2 * 2) * 2))
-        input: kernel_rows x input_width * input_channels
-        output: output_width * input_channels * depth_multiplier
-        scratch: pixels * input_channels
+        array blocks: depth_multiplier * ceil(channels, 4) * ({_COLUMN_WORDS})
     """

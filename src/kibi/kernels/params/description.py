@@ -117,7 +117,9 @@ def subgraph(meaning: str = "", *, default: None = None) -> Any:
     kw_only_default=True, frozen_default=True, eq_default=True, field_specifiers=(number, array, subgraph)
 )
 class Params:
-    """The parameters of one call of a kernel. Subclasses declare the struct's fields; those of a base class come first.
+    """The parameters of one call of a kernel. Subclasses declare the struct's fields.
+
+    Those of base classes come first, in the order of the classes. A field that is declared again keeps its place.
 
     Attributes:
         struct: its name in C. Where it is not given, it is the name of the one kernel, with `_params` after it.
@@ -127,6 +129,7 @@ class Params:
             first.
         parts: macros that enable parts of the kernel's files, each with requirements as in a contract: a call that meets them does
             not need the part.
+        defaults: the values of fields that a call need not give, by their names.
     """
 
     struct: ClassVar[str] = ""
@@ -134,7 +137,7 @@ class Params:
     fields: ClassVar[tuple[Field, ...]] = ()
     contract: ClassVar[str] = ""
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
-    _defaults: ClassVar[Mapping[str, Any]] = {}
+    defaults: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, *, kernels: tuple[str, ...] = (), struct: str = "") -> None:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, _Declared)}
@@ -148,14 +151,15 @@ class Params:
             raise InternalError(f"{cls.__name__} is the struct of several kernels: give its name in C, struct=...")
         cls.struct = struct or "".join(f"{kernel}_params" for kernel in kernels)
         cls.kernels = kernels
-        inherited = [each.contract for each in cls.__bases__ if issubclass(each, Params)]
-        cls.contract = "\n".join((*inherited, vars(cls).get("contract", "")))
-        cls.fields = (
-            *cls.fields,
-            *(Field(name, each.kind, each.dtype, each.meaning, each.is_packed) for name, each in own.items()),
-        )
+        bases = [each for each in cls.__bases__ if issubclass(each, Params)]
+        cls.contract = "\n".join((*(each.contract for each in bases), vars(cls).get("contract", "")))
+        described = {each.name: each for base in bases for each in base.fields}
+        described |= {
+            name: Field(name, each.kind, each.dtype, each.meaning, each.is_packed) for name, each in own.items()
+        }
+        cls.fields = tuple(described.values())
         defaults = {name: each.default for name, each in own.items() if each.default is not _NO_DEFAULT}
-        cls._defaults = {**cls._defaults, **defaults}
+        cls.defaults = {**{name: value for base in bases for name, value in base.defaults.items()}, **defaults}
 
     def __init__(self, **values: Any) -> None:
         """Keeps the values of a call; numbers of NumPy become Python's.
@@ -164,7 +168,7 @@ class Params:
             InternalError: a field has no value or an unknown name, a number is not in the range of its type, or an array has
                 elements of another one.
         """
-        given = {name: _plain(value) for name, value in {**self._defaults, **values}.items()}
+        given = {name: _plain(value) for name, value in {**self.defaults, **values}.items()}
         names = {each.name for each in self.fields}
         if given.keys() != names:
             wrong = ", ".join(sorted(given.keys() ^ names))

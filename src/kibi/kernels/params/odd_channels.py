@@ -13,11 +13,20 @@ from kibi.kernels.params.depthwise_conv2d import Depthwise3x3Params, DepthwiseCo
 from kibi.kernels.params.description import Params, array, number
 from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams
 
-_NUMBERS = "[odd_count]: the numbers of the channels"
-_BIAS = "[odd_count], which includes -input_zero_point * the sum of the channel's filter"
-_MULTIPLIER = "[odd_count], 0 … 2**31 - 1"
-_SHIFT = "[odd_count], -31 … 30"
 _COUNT = "channels that the fast kernel's other constants do not describe, at least 1"
+
+
+class OddChannelsParams(Params):
+    """Channels that a fast kernel leaves to a general rule."""
+
+    odd_filter: Array = array(DType.S8, "[odd_count][elements of a window]")
+    odd_numbers: Array = array(DType.S32, "[odd_count]: the numbers of the channels")
+    odd_bias: Array = array(
+        DType.S32, "[odd_count], which includes -input_zero_point * the sum of the channel's filter"
+    )
+    odd_multiplier: Array = array(DType.S32, "[odd_count], 0 … 2**31 - 1")
+    odd_shift: Array = array(DType.S8, "[odd_count], -31 … 30")
+    odd_count: int = number(DType.S32, _COUNT)
 
 
 def _contract(fast: type[Params], channels: str, made: str, window: str) -> str:
@@ -43,105 +52,74 @@ def _contract(fast: type[Params], channels: str, made: str, window: str) -> str:
     """
 
 
-class Conv2DBlocksOddParams(Conv2DBlocksParams, kernels=("kibi_conv2d_s8_blocks_odd",)):
+class Conv2DBlocksOddParams(Conv2DBlocksParams, OddChannelsParams, kernels=("kibi_conv2d_s8_blocks_odd",)):
     """`Conv2DBlocksParams` but for some channels."""
 
     odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width][input_channels]")
-    odd_numbers: Array = array(DType.S32, _NUMBERS)
-    odd_bias: Array = array(DType.S32, _BIAS)
-    odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
-    odd_shift: Array = array(DType.S8, _SHIFT)
     odd_count: int = number(DType.S16, _COUNT)
     contract = _contract(
         Conv2DBlocksParams, "output_channels", "output_width", "kernel_rows * kernel_width * input_channels"
     )
 
 
-class Conv2DPiecesOddParams(Conv2DPiecesParams, kernels=("kibi_conv2d_s8_pieces_odd",)):
+class Conv2DPiecesOddParams(Conv2DPiecesParams, OddChannelsParams, kernels=("kibi_conv2d_s8_pieces_odd",)):
     """`Conv2DPiecesParams` but for some channels."""
 
     odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width][input_channels]")
-    odd_numbers: Array = array(DType.S32, _NUMBERS)
-    odd_bias: Array = array(DType.S32, _BIAS)
-    odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
-    odd_shift: Array = array(DType.S8, _SHIFT)
     odd_count: int = number(DType.S16, _COUNT)
     contract = _contract(
         Conv2DPiecesParams, "output_channels", "output_width", "kernel_rows * kernel_width * input_channels"
     )
 
 
-class Conv2DColumnsOddParams(Conv2DColumnsParams, kernels=("kibi_conv2d_s8_columns_odd",)):
+class Conv2DColumnsOddParams(Conv2DColumnsParams, OddChannelsParams, kernels=("kibi_conv2d_s8_columns_odd",)):
     """`Conv2DColumnsParams` but for some channels."""
 
     odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][3][input_channels]")
-    odd_numbers: Array = array(DType.S32, _NUMBERS)
-    odd_bias: Array = array(DType.S32, _BIAS)
-    odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
-    odd_shift: Array = array(DType.S8, _SHIFT)
-    odd_count: int = number(DType.S32, _COUNT)
     contract = _contract(Conv2DColumnsParams, "output_channels", "output_width", "kernel_rows * 3 * input_channels")
 
 
-class Conv2DWinogradOddParams(Conv2DWinogradParams, kernels=("kibi_conv2d_s8_winograd_odd",)):
+class Conv2DWinogradOddParams(Conv2DWinogradParams, OddChannelsParams, kernels=("kibi_conv2d_s8_winograd_odd",)):
     """`Conv2DWinogradParams` but for some channels."""
 
     odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][3][input_channels]")
-    odd_numbers: Array = array(DType.S32, _NUMBERS)
-    odd_bias: Array = array(DType.S32, _BIAS)
-    odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
-    odd_shift: Array = array(DType.S8, _SHIFT)
-    odd_count: int = number(DType.S32, _COUNT)
     contract = _contract(Conv2DWinogradParams, "output_channels", "output_width", "kernel_rows * 3 * input_channels")
 
 
-class Conv2D3x3x1OddParams(Conv2D3x3x1Params, kernels=("kibi_conv2d_s8_3x3x1_odd",)):
+class Conv2D3x3x1OddParams(Conv2D3x3x1Params, OddChannelsParams, kernels=("kibi_conv2d_s8_3x3x1_odd",)):
     """`Conv2D3x3x1Params` but for some channels."""
 
     odd_filter: Array = array(DType.S8, "[odd_count][3][3]")
-    odd_numbers: Array = array(DType.S32, _NUMBERS)
-    odd_bias: Array = array(DType.S32, _BIAS)
-    odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
-    odd_shift: Array = array(DType.S8, _SHIFT)
-    odd_count: int = number(DType.S32, _COUNT)
     contract = _contract(Conv2D3x3x1Params, "output_channels", "output_width", "9")
 
 
 class Depthwise3x3OddParams(
     Depthwise3x3Params,
+    OddChannelsParams,
     struct="kibi_depthwise_conv2d_s8_3x3_odd_params",
     kernels=("kibi_depthwise_conv2d_s8_3x3_odd", "kibi_depthwise_conv2d_s8_3x3_relu_odd"),
 ):
     """`Depthwise3x3Params` but for some channels."""
 
     odd_filter: Array = array(DType.S8, "[odd_count][3][3]")
-    odd_numbers: Array = array(DType.S32, _NUMBERS)
-    odd_bias: Array = array(DType.S32, _BIAS)
-    odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
-    odd_shift: Array = array(DType.S8, _SHIFT)
     odd_count: int = number(DType.S16, _COUNT)
     contract = _contract(Depthwise3x3Params, "channels", "output_width", "9")
 
 
-class DepthwiseColumnsOddParams(DepthwiseColumnsParams, kernels=("kibi_depthwise_conv2d_s8_columns_odd",)):
+class DepthwiseColumnsOddParams(
+    DepthwiseColumnsParams, OddChannelsParams, kernels=("kibi_depthwise_conv2d_s8_columns_odd",)
+):
     """`DepthwiseColumnsParams` but for some channels."""
 
     odd_filter: Array = array(DType.S8, "[odd_count][kernel_rows][kernel_width]")
-    odd_numbers: Array = array(DType.S32, _NUMBERS)
-    odd_bias: Array = array(DType.S32, _BIAS)
-    odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
-    odd_shift: Array = array(DType.S8, _SHIFT)
     odd_count: int = number(DType.S16, _COUNT)
     contract = _contract(DepthwiseColumnsParams, "channels", "output_width", "kernel_rows * kernel_width")
 
 
-class FullyConnectedBlocksOddParams(FullyConnectedBlocksParams, kernels=("kibi_fully_connected_s8_blocks_odd",)):
+class FullyConnectedBlocksOddParams(
+    FullyConnectedBlocksParams, OddChannelsParams, kernels=("kibi_fully_connected_s8_blocks_odd",)
+):
     """`FullyConnectedBlocksParams` but for some channels."""
 
     odd_filter: Array = array(DType.S8, "[odd_count][pieces][piece]")
-    odd_numbers: Array = array(DType.S32, _NUMBERS)
-    odd_bias: Array = array(DType.S32, _BIAS)
-    odd_multiplier: Array = array(DType.S32, _MULTIPLIER)
-    odd_shift: Array = array(DType.S8, _SHIFT)
-    odd_count: int = number(DType.S32, _COUNT)
     contract = _contract(FullyConnectedBlocksParams, "output_channels", "vectors", "pieces * piece")

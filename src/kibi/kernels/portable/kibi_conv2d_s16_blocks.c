@@ -4,20 +4,21 @@
 
 #include "kibi_requantize.h"
 
-/* Copies the window that starts at column `start`: each run, filled up to whole fours. Returns what is after it. */
+/* Copies the window that starts at column `start`, filled up to whole fours. Returns what is after it. */
 static int16_t *gather(int16_t *to, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *p, int32_t start)
 {
     const int32_t depth = p->input_channels;
-    const int32_t size = p->run * depth;
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        for (int32_t kx = 0; kx < p->kernel_width; kx += p->run) {
-            const int32_t first = start + kx * p->dilation;
-            for (int32_t k = 0; k < ((size + 3) & ~3); ++k) {
-                const int32_t column = first + k / depth;
-                const int is_inside = rows[ky] != NULL && k < size && column >= 0 && column < p->input_width;
-                *to++ = is_inside ? rows[ky][column * depth + k % depth] : 0;
+        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
+            const int32_t column = start + kx * p->dilation;
+            const int is_inside = rows[ky] != NULL && column >= 0 && column < p->input_width;
+            for (int32_t k = 0; k < depth; ++k) {
+                *to++ = is_inside ? rows[ky][column * depth + k] : 0;
             }
         }
+    }
+    for (int32_t k = p->kernel_rows * p->kernel_width * depth; (k & 3) != 0; ++k) {
+        *to++ = 0;
     }
     return to;
 }
@@ -71,7 +72,7 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
                             void *scratch)
 {
     const kibi_conv2d_s16_blocks_params *const p = params;
-    const int32_t elements = p->kernel_rows * (p->kernel_width / p->run) * ((p->run * p->input_channels + 3) & ~3);
+    const int32_t elements = (p->kernel_rows * p->kernel_width * p->input_channels + 3) & ~3;
     int32_t pixels;
     for (int32_t x = 0; x < p->output_width; x += pixels) {
         int16_t *to = (int16_t *)scratch;

@@ -63,7 +63,7 @@ typedef struct {
     const int32_t *multiplier; /* [channels], 0 ... 2**31 - 1 */
     const int8_t *shift;       /* [channels], -31 ... 30 */
     int32_t input_width;
-    int32_t channels;
+    int32_t channels;          /* of the input */
     int32_t input_zero_point;  /* -128 ... 127 */
     int32_t output_width;
     int32_t output_zero_point;
@@ -85,11 +85,11 @@ void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const k
                               void *scratch);
 
 typedef struct {
-    /* [blocks of four channels][26]; the kernel's header describes a block. Where the number of channels is not a
-     * multiple of four, the last block has the last four, some of which the block before it has, too */
+    /* [blocks of four channels][26]; the header of the kernel describes a block. Where the number of channels is not
+     * a multiple of four, the last block has the last four, some of which the block before it has, too */
     const int32_t *blocks;
     int16_t input_width;
-    int16_t channels;          /* at least 4 */
+    int16_t channels;          /* of the input, at least 4 */
     int16_t input_zero_point;  /* -128 ... 127 */
     int16_t output_width;
     int16_t output_zero_point; /* -128 ... 127 */
@@ -132,11 +132,11 @@ void kibi_depthwise_conv2d_s8_3x3_relu(int8_t *output, const int8_t *const *rows
                                        const kibi_depthwise_conv2d_s8_3x3_params *params, void *scratch);
 
 typedef struct {
-    /* [blocks of four channels][words]; the kernel's header describes a block. Where the number of channels is not a
-     * multiple of four, the last block has the last four, some of which the block before it has, too */
+    /* [blocks of four channels][words]; the header of the kernel describes a block. Where the number of channels is
+     * not a multiple of four, the last block has the last four, some of which the block before it has, too */
     const int32_t *blocks;
     int16_t input_width;
-    int16_t channels;          /* at least 4 */
+    int16_t channels;          /* of the input, at least 4 */
     int16_t input_zero_point;  /* -128 ... 127 */
     int16_t output_width;
     int16_t output_zero_point; /* -128 ... 127 */
@@ -163,14 +163,13 @@ void kibi_depthwise_conv2d_s8_columns(int8_t *output, const int8_t *const *rows,
                                       const kibi_depthwise_conv2d_s8_columns_params *params, void *scratch);
 
 typedef struct {
-    const int8_t *filter;      /* [depth_multiplier][kernel_rows][kernel_width][input_channels] */
-    /* [depth_multiplier][input_channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int8_t *filter;      /* [depth_multiplier][kernel_rows][kernel_width][channels] */
+    /* [depth_multiplier][channels], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *bias;
-    const int32_t *multiplier; /* [depth_multiplier][input_channels], 0 ... 2**31 - 1 */
-    const int8_t *shift;       /* [depth_multiplier][input_channels], -31 ... 30 */
+    const int32_t *multiplier; /* [depth_multiplier][channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [depth_multiplier][channels], -31 ... 30 */
     int32_t input_width;
-    int32_t input_channels;
-    int32_t depth_multiplier;  /* output channels that read an input channel */
+    int32_t channels;          /* of the input */
     int32_t input_zero_point;  /* -128 ... 127 */
     int32_t output_width;
     int32_t output_zero_point;
@@ -181,15 +180,16 @@ typedef struct {
     int32_t stride;            /* across; the pointers to rows account for the stride of rows */
     int32_t dilation;          /* across */
     int32_t pad;               /* columns of padding before the first input column */
+    int32_t depth_multiplier;  /* output channels that read an input channel */
     int32_t pixels;            /* neighbouring pixels that are computed at once */
 } kibi_depthwise_conv2d_s8_multiplied_params;
 
 /* DEPTHWISE_CONV_2D with a multiplier above 1: one output row, by the kernel for multiplier 1. Output channel c * depth_multiplier + m
  * reads input channel c.
- * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
+ * output: [output_width][channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
  * computed at once, and of those after them, are not written over before these are.
- * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
- * scratch: [pixels][input_channels]. */
+ * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: [pixels][channels]. */
 void kibi_depthwise_conv2d_s8_multiplied(int8_t *output, const int8_t *const *rows,
                                          const kibi_depthwise_conv2d_s8_multiplied_params *params, void *scratch);
 
@@ -199,8 +199,7 @@ typedef struct {
      * which the block before it has, too */
     const int32_t *blocks;
     int16_t input_width;
-    int16_t input_channels;    /* at least 4 */
-    int16_t depth_multiplier;  /* output channels that read an input channel */
+    int16_t channels;          /* of the input, at least 4 */
     int16_t input_zero_point;  /* -128 ... 127 */
     int16_t output_width;
     int16_t output_zero_point; /* -128 ... 127 */
@@ -210,14 +209,15 @@ typedef struct {
     int16_t dilation;          /* across */
     /* columns of padding before the first input column; the middle of every window is inside the input */
     int16_t pad;
+    int16_t depth_multiplier;  /* output channels that read an input channel */
     int16_t pixels;            /* neighbouring pixels that are computed at once */
 } kibi_depthwise_conv2d_s8_3x3_multiplied_params;
 
 /* The same with a window of three by three, four input channels at a time.
- * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
+ * output: [output_width][channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
  * computed at once, and of those after them, are not written over before these are.
- * rows: 3 pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
- * scratch: [pixels][input_channels]. */
+ * rows: 3 pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: [pixels][channels]. */
 void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const *rows,
                                              const kibi_depthwise_conv2d_s8_3x3_multiplied_params *params, void *scratch);
 
@@ -227,8 +227,7 @@ typedef struct {
      * of which the block before it has, too */
     const int32_t *blocks;
     int16_t input_width;
-    int16_t input_channels;    /* at least 4 */
-    int16_t depth_multiplier;  /* output channels that read an input channel */
+    int16_t channels;          /* of the input, at least 4 */
     int16_t input_zero_point;  /* -128 ... 127 */
     int16_t output_width;
     int16_t output_zero_point; /* -128 ... 127 */
@@ -239,24 +238,25 @@ typedef struct {
     int16_t stride;            /* across; the pointers to rows account for the stride of rows */
     int16_t dilation;          /* across */
     int16_t pad;               /* columns of padding before the first input column */
+    int16_t depth_multiplier;  /* output channels that read an input channel */
     int16_t pixels;            /* neighbouring pixels that are computed at once */
 } kibi_depthwise_conv2d_s8_columns_multiplied_params;
 
 /* The same with any window, four input channels at a time.
- * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
+ * output: [output_width][channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
  * computed at once, and of those after them, are not written over before these are.
- * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
- * scratch: [pixels][input_channels]. */
+ * rows: kernel_rows pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: [pixels][channels]. */
 void kibi_depthwise_conv2d_s8_columns_multiplied(int8_t *output, const int8_t *const *rows,
                                                  const kibi_depthwise_conv2d_s8_columns_multiplied_params *params,
                                                  void *scratch);
 
 typedef struct {
-    /* [blocks of four channels][26]; the kernel's header describes a block. Where the number of channels is not a
-     * multiple of four, the last block has the last four, some of which the block before it has, too */
+    /* [blocks of four channels][26]; the header of the kernel describes a block. Where the number of channels is not
+     * a multiple of four, the last block has the last four, some of which the block before it has, too */
     const int32_t *blocks;
     int16_t input_width;
-    int16_t channels;              /* at least 4 */
+    int16_t channels;              /* of the input, at least 4 */
     int16_t input_zero_point;      /* -128 ... 127 */
     int16_t output_width;
     int16_t output_zero_point;     /* -128 ... 127 */
@@ -285,11 +285,11 @@ void kibi_depthwise_conv2d_s8_3x3_relu_odd(int8_t *output, const int8_t *const *
                                            const kibi_depthwise_conv2d_s8_3x3_odd_params *params, void *scratch);
 
 typedef struct {
-    /* [blocks of four channels][words]; the kernel's header describes a block. Where the number of channels is not a
-     * multiple of four, the last block has the last four, some of which the block before it has, too */
+    /* [blocks of four channels][words]; the header of the kernel describes a block. Where the number of channels is
+     * not a multiple of four, the last block has the last four, some of which the block before it has, too */
     const int32_t *blocks;
     int16_t input_width;
-    int16_t channels;              /* at least 4 */
+    int16_t channels;              /* of the input, at least 4 */
     int16_t input_zero_point;      /* -128 ... 127 */
     int16_t output_width;
     int16_t output_zero_point;     /* -128 ... 127 */

@@ -10,7 +10,7 @@ void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const
 {
     const kibi_depthwise_conv2d_s8_3x3_multiplied_params *const p = params;
     int8_t *const made = (int8_t *)scratch;
-    kibi_depthwise_row row = {KIBI_AT(int32_t, p, blocks), p->input_width,  p->input_channels,
+    kibi_depthwise_row row = {KIBI_AT(int32_t, p, blocks), p->input_width,  p->channels,
                               p->input_zero_point,         p->output_width, p->output_zero_point,
                               p->activation_min,           p->activation_max, p->stride,
                               p->dilation,                 p->pad};
@@ -20,10 +20,10 @@ void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const
         row.blocks = KIBI_AT(int32_t, p, blocks);
         for (int32_t m = 0; m < p->depth_multiplier; ++m) {
             kibi_depthwise_row_3x3(made, rows, &row);
-            kibi_every_nth(output + m, made, row.output_width * p->input_channels, p->depth_multiplier);
-            row.blocks += (p->input_channels + BLOCK - 1) / BLOCK * BLOCK_WORDS;
+            kibi_every_nth(output + m, made, row.output_width * p->channels, p->depth_multiplier);
+            row.blocks += (p->channels + BLOCK - 1) / BLOCK * BLOCK_WORDS;
         }
-        output += row.output_width * p->input_channels * p->depth_multiplier;
+        output += row.output_width * p->channels * p->depth_multiplier;
         /* The next window begins further right, which is less padding. */
         row.pad -= row.output_width * p->stride;
     }

@@ -10,7 +10,7 @@ enum { BLOCK = 4 };
 static int32_t pass_words(const kibi_depthwise_conv2d_s8_columns_multiplied_params *p)
 {
     const int32_t each = p->kernel_rows / 2 * BLOCK + p->kernel_rows % 2 * (BLOCK / 2);
-    return (p->input_channels + BLOCK - 1) / BLOCK * (2 * BLOCK + p->kernel_width * each);
+    return (p->channels + BLOCK - 1) / BLOCK * (2 * BLOCK + p->kernel_width * each);
 }
 
 void kibi_depthwise_conv2d_s8_columns_multiplied(int8_t *output, const int8_t *const *rows,
@@ -22,7 +22,7 @@ void kibi_depthwise_conv2d_s8_columns_multiplied(int8_t *output, const int8_t *c
     kibi_depthwise_conv2d_s8_columns_params pass;
     KIBI_ASSERT(scratch != NULL);
     pass.input_width = p->input_width;
-    pass.channels = p->input_channels;
+    pass.channels = p->channels;
     pass.input_zero_point = p->input_zero_point;
     pass.output_zero_point = p->output_zero_point;
     pass.activation_min = p->activation_min;
@@ -38,10 +38,10 @@ void kibi_depthwise_conv2d_s8_columns_multiplied(int8_t *output, const int8_t *c
         pass.blocks = KIBI_AT(int32_t, p, blocks);
         for (int32_t m = 0; m < p->depth_multiplier; ++m) {
             kibi_depthwise_conv2d_s8_columns(made, rows, &pass, NULL);
-            kibi_every_nth(output + m, made, pixels * p->input_channels, p->depth_multiplier);
+            kibi_every_nth(output + m, made, pixels * p->channels, p->depth_multiplier);
             pass.blocks += pass_words(p);
         }
-        output += pixels * p->input_channels * p->depth_multiplier;
+        output += pixels * p->channels * p->depth_multiplier;
         /* The next window begins further right, which is less padding. */
         pass.pad = (int16_t)(pass.pad - pixels * p->stride);
     }

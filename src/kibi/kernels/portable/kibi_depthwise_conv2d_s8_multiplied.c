@@ -8,12 +8,12 @@ void kibi_depthwise_conv2d_s8_multiplied(int8_t *output, const int8_t *const *ro
                                          const kibi_depthwise_conv2d_s8_multiplied_params *params, void *scratch)
 {
     const kibi_depthwise_conv2d_s8_multiplied_params *const p = params;
-    const int32_t taps = p->kernel_rows * p->kernel_width * p->input_channels;
+    const int32_t taps = p->kernel_rows * p->kernel_width * p->channels;
     int8_t *const made = (int8_t *)scratch;
     kibi_depthwise_conv2d_s8_params pass;
     KIBI_ASSERT(scratch != NULL);
     pass.input_width = p->input_width;
-    pass.channels = p->input_channels;
+    pass.channels = p->channels;
     pass.input_zero_point = p->input_zero_point;
     pass.output_width = p->pixels;
     pass.output_zero_point = p->output_zero_point;
@@ -32,13 +32,13 @@ void kibi_depthwise_conv2d_s8_multiplied(int8_t *output, const int8_t *const *ro
         pass.shift = KIBI_AT(int8_t, p, shift);
         for (int32_t m = 0; m < p->depth_multiplier; ++m) {
             kibi_depthwise_conv2d_s8(made, rows, &pass, NULL);
-            kibi_every_nth(output + m, made, pass.output_width * p->input_channels, p->depth_multiplier);
+            kibi_every_nth(output + m, made, pass.output_width * p->channels, p->depth_multiplier);
             pass.filter += taps;
-            pass.bias += p->input_channels;
-            pass.multiplier += p->input_channels;
-            pass.shift += p->input_channels;
+            pass.bias += p->channels;
+            pass.multiplier += p->channels;
+            pass.shift += p->channels;
         }
-        output += pass.output_width * p->input_channels * p->depth_multiplier;
+        output += pass.output_width * p->channels * p->depth_multiplier;
         /* The next window begins further right, which is less padding. */
         pass.pad -= pass.output_width * p->stride;
     }

@@ -121,29 +121,30 @@ void KERNEL(int32_t *output, const TYPE_t *const *rows, const PARAMS *params, vo
 /*= kibi_gather_runs_TYPE
  *  TYPE: s8 s16 s32 f32
  *  Output rows put together from runs of elements. */
-#include "kibi_move_bytes.h"
+#include "kibi_copy_runs.h"
 
 void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
     const PARAMS *const p = params;
-    const int32_t *const inner = KIBI_AT(int32_t, p, inner);
-    const int32_t *const inner_end = inner + 2 * p->inner_count;
     const int32_t *outer = KIBI_AT(int32_t, p, outer);
     const int32_t *const outer_end = outer + 2 * p->outer_count;
-    const int32_t elements = p->elements;
+    kibi_copied_runs runs;
+    runs.to = (uint8_t *)output;
+    runs.entries_end = KIBI_AT(int32_t, p, inner) + 2 * p->inner_count;
+    runs.element_bytes = (int32_t)sizeof(*output);
+    runs.run_bytes = p->elements * (int32_t)sizeof(*output);
     (void)scratch;
     for (; outer != outer_end; outer += 2) {
-        for (const int32_t *i = inner; i != inner_end; i += 2) {
-            const TYPE_t *const row = rows[outer[0] + i[0]];
-            const int32_t place = outer[1] + i[1];
-            if (row != NULL && place >= 0) {
-                kibi_move_bytes(output, row + place, elements * (int32_t)sizeof(*output));
-            } else {
-                for (int32_t k = 0; k < elements; ++k) {
-                    output[k] = *KIBI_AT(TYPE_t, p, filler);
-                }
+        runs.rows = (const void *const *)rows + outer[0];
+        runs.place = outer[1];
+        runs.entry = KIBI_AT(int32_t, p, inner);
+        for (kibi_copy_runs(&runs); runs.entry != runs.entries_end; kibi_copy_runs(&runs)) {
+            TYPE_t *const filled = (TYPE_t *)(void *)runs.to;
+            for (int32_t k = 0; k < p->elements; ++k) {
+                filled[k] = *KIBI_AT(TYPE_t, p, filler);
             }
-            output += elements;
+            runs.to += runs.run_bytes;
+            runs.entry += 2;
         }
     }
 }

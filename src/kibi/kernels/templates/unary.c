@@ -387,7 +387,8 @@ static inline int32_t inverse_root(int32_t value, const PARAMS *p)
 
 void KERNEL(RESULT *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
-    const PARAMS *const p = params;
+    const PARAMS own = *params; /* as far as the compiler knows, outputs may overwrite the caller's */
+    const PARAMS *const p = &own;
     const TYPE_t *const input = rows[0];
     (void)scratch;
     for (int32_t i = 0; i < p->elements; ++i) {

@@ -208,8 +208,8 @@ def _by_input_channel(weights: Numbers, scaling: Scaling, multiplier: int) -> Un
 def _of_multiplied(call: Call) -> Unpacked:
     """The weights for the first output channel of each input channel, then for the second one, and so on."""
     p = call.numbers
-    outputs = p.depth_multiplier * p.input_channels
-    found = call.array("filter", p.depth_multiplier, p.kernel_rows, p.kernel_width, p.input_channels)
+    outputs = p.depth_multiplier * p.channels
+    found = call.array("filter", p.depth_multiplier, p.kernel_rows, p.kernel_width, p.channels)
     weights = found.transpose(0, 3, 1, 2).reshape(outputs, p.kernel_rows, p.kernel_width, 1)
     return _by_input_channel(weights, Scaling.of(call, outputs), p.depth_multiplier)
 
@@ -217,16 +217,16 @@ def _of_multiplied(call: Call) -> Unpacked:
 def _of_three_by_three_multiplied(call: Call) -> Unpacked:
     """The same in blocks of four channels."""
     p = call.numbers
-    blocks = call.array("blocks", p.depth_multiplier, -(-p.input_channels // _BLOCK), 26)
-    return _joined([_three_by_three(each, p.input_channels) for each in blocks])
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.channels // _BLOCK), 26)
+    return _joined([_three_by_three(each, p.channels) for each in blocks])
 
 
 def _of_depthwise_columns_multiplied(call: Call) -> Unpacked:
     """The same of any window."""
     p = call.numbers
     words = _depthwise_column_words(p.kernel_rows, p.kernel_width)
-    blocks = call.array("blocks", p.depth_multiplier, -(-p.input_channels // _BLOCK), words)
-    return _joined([_depthwise_columns(each, p.input_channels, (p.kernel_rows, p.kernel_width)) for each in blocks])
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.channels // _BLOCK), words)
+    return _joined([_depthwise_columns(each, p.channels, (p.kernel_rows, p.kernel_width)) for each in blocks])
 
 
 def _joined(passes: Sequence[Unpacked]) -> Unpacked:
@@ -359,15 +359,14 @@ def _of_int4_fours(call: Call) -> Unpacked:
 
 
 def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
-    """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O]: runs of elements in whole fours."""
+    """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O]: windows in whole fours."""
     p = call.numbers
-    size, pairs = p.run * p.input_channels, -(-p.output_channels // 2)
-    runs, fours = p.kernel_rows * p.kernel_width // p.run, -(-size // 4)
-    words = call.array("filter", pairs, runs * fours, 2).transpose(0, 2, 1)
-    found = np.ascontiguousarray(words).view(np.int8).reshape(2 * pairs, runs, fours, 4)[..., [0, 2, 1, 3]]
-    weights = found.reshape(2 * pairs, runs, -1)[: p.output_channels, :, :size]
-    constants = call.array("channels", pairs, 2, 2).transpose(1, 0, 2).reshape(2, -1)[:, : p.output_channels]
     shape = (p.output_channels, p.kernel_rows, p.kernel_width, p.input_channels)
+    pairs, size = -(-p.output_channels // 2), int(np.prod(shape[1:]))
+    words = call.array("filter", pairs, -(-size // 4), 2).transpose(0, 2, 1)
+    found = np.ascontiguousarray(words).view(np.int8).reshape(2 * pairs, -1, 4)[..., [0, 2, 1, 3]]
+    weights = found.reshape(2 * pairs, -1)[: p.output_channels, :size]
+    constants = call.array("channels", pairs, 2, 2).transpose(1, 0, 2).reshape(2, -1)[:, : p.output_channels]
     return weights.astype(np.int64).reshape(shape), constants.astype(np.int64)
 
 

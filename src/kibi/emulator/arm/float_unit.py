@@ -10,7 +10,7 @@ So an instruction of this unit takes one cycle, and the next one that needs the 
 Where a branch leads, nothing waits: what the end of a loop leaves to its start is left out.
 """
 
-from kibi.emulator.thumb import Form, Instruction
+from kibi.emulator.arm.thumb import Form, Instruction
 
 _LATENCIES = {Form.FLOAT_ARITHMETIC: 2, Form.FLOAT_MULTIPLY_ACCUMULATE: 4, Form.FLOAT_DIVIDE: 15}
 """Cycles from the start of an instruction until another one may read its result; 1 for all others."""

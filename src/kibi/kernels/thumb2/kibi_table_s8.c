@@ -1,4 +1,4 @@
-/* Elementwise int8 functions by table, for cores with the DSP extension: four elements at once. */
+/* Elementwise int8 functions by table, Thumb-2: four elements at once. */
 #include "kibi_unary.h"
 
 /* Four elements at once. */

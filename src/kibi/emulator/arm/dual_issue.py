@@ -21,8 +21,8 @@ The model works along the code in memory, and begins anew where a branch leads. 
 
 from collections.abc import Sequence
 
+from kibi.emulator.arm.thumb import Form, Instruction, Located
 from kibi.emulator.costs import Cost
-from kibi.emulator.thumb import Form, Instruction, Located
 
 _MULTIPLIES = frozenset({
     Form.MULTIPLY, Form.MULTIPLY_ACCUMULATE, Form.MULTIPLY_LONG, Form.MULTIPLY_ACCUMULATE_LONG, Form.MULTIPLY_DSP

@@ -8,10 +8,10 @@ Sources, by core:
 - Cortex-M3: DDI 0337I, section 3.3, table 3-1, and "Load/store timings". `MLA`, `MLS` 2, `UMULL`, `SMULL` 3 to 5,
   `UMLAL`, `SMLAL` 4 to 7, `UDIV`, `SDIV` 2 to 12, `LDR`, `STR` 2, multiple and dual accesses 1+N, branches 1+P.
 - Cortex-M4: DDI 0439D, section 3.3, table 3-1, with all multiplications and the DSP instructions at 1, and "Load/store
-  timings"; for the floating-point unit table 7-1 and what `kibi.emulator.float_unit` says of it: multiple accesses 1+N, a
+  timings"; for the floating-point unit table 7-1 and what `kibi.emulator.arm.float_unit` says of it: multiple accesses 1+N, a
   move of a register pair 2.
 - Cortex-M33: Arm published no table. That of the M4 comes within 7 % of measured programs.
-- Cortex-M7: Arm published no table. `kibi.emulator.dual_issue` has a model made of what others measured; its sums
+- Cortex-M7: Arm published no table. `kibi.emulator.arm.dual_issue` has a model made of what others measured; its sums
   were not compared with a board.
 
 Rules of M3 and M4 between neighbours ("Load/store timings"): a store to a base plus a constant takes one cycle; a load
@@ -34,10 +34,10 @@ What the tables leave open, and what we take:
 
 from collections.abc import Sequence
 
+from kibi.emulator.arm.dual_issue import dual_issue_costs
+from kibi.emulator.arm.float_unit import FloatUnit
+from kibi.emulator.arm.thumb import Form, Instruction, Located
 from kibi.emulator.costs import Cost
-from kibi.emulator.dual_issue import dual_issue_costs
-from kibi.emulator.float_unit import FloatUnit
-from kibi.emulator.thumb import Form, Instruction, Located
 from kibi.targets import Timing
 
 _M0PLUS = {

@@ -1,4 +1,4 @@
-/* PAD, int8, Armv7E-M: a word at once. Source of the rule: TFLM, micro/kernels/pad_common.cc. */
+/* PAD, int8, Thumb-2: a word at once. Source of the rule: TFLM, micro/kernels/pad_common.cc. */
 #include "kibi_pad.h"
 
 #include <string.h>

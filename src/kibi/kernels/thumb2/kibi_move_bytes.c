@@ -1,7 +1,7 @@
-/* Copies of bytes that may overlap, Armv7E-M: eight words at once where both sides are aligned, else a word at once. */
+/* Copies of bytes that may overlap, Thumb-2: eight words at once where both sides are aligned, else a word at once. */
 #include "kibi_move_bytes.h"
 
-#include "kibi_dsp.h"
+#include "kibi_assembly.h"
 
 /* Each piece is read before any of it is written, and pieces are in an order in which no piece is written over one that is still to be
  * read.

@@ -1,4 +1,4 @@
-/* RESHAPE, int8, Armv7E-M: the pieces of an output row, one after another. */
+/* RESHAPE, int8, Thumb-2: the pieces of an output row, one after another. */
 #include "kibi_copy.h"
 
 #include "kibi_move_bytes.h"
