@@ -1,5 +1,7 @@
 """A model on a board: loaded, run, measured by operator; and boards on which something goes wrong."""
 
+import random
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,10 +9,10 @@ import pytest
 
 import kibi
 from kibi.debugger import board_memory
-from kibi.errors import BoardError, InputError, TargetError
+from kibi.errors import BoardError, InputError, KibiError, TargetError
 from kibi.reports.measurement import Measurement
 from kibi.targets import Ram
-from tests.debugger.servers import BLOCK, CUT, FLASH, M0PLUS, RAM, SILENCE, Answer, Board, scripted
+from tests.debugger.servers import BLOCK, CUT, FLASH, M0PLUS, RAM, RAW, SILENCE, Answer, Board, scripted
 from tests.debugger.tampering import FAULT, LOOP, tampered
 from tests.engines.networks import residual_network
 
@@ -199,6 +201,41 @@ def test_silent_server_is_told(on_m3: tuple[kibi.Library, Measurement], monkeypa
     """In time."""
     monkeypatch.setattr("kibi.debugger.session._SECONDS", 0.3)
     assert "does not answer" in _failure(*on_m3, lambda _: SILENCE)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_server_that_says_anything_ends_in_an_error(
+    on_m3: tuple[kibi.Library, Measurement], monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """A board that answers one packet in ten, or in a hundred, by chance: a result or an error, never a wait without end."""
+    monkeypatch.setattr("kibi.debugger.session._SECONDS", 0.3)
+    library, measured = on_m3
+    board, chance = Board(counts=False), random.Random(seed)
+    answers = (
+        b"OK",
+        b"",
+        b"E01",
+        b"T05",
+        b"O41",
+        b"00" * 4,
+        b"ff" * 200,
+        b"l",
+        b"m",
+        b"*",
+        b"}",
+        b"W00",
+        SILENCE,
+        CUT,
+        RAW + b"-$#",
+    )
+
+    def answer(payload: bytes) -> bytes:
+        told = board(payload)
+        return chance.choice(answers) if chance.random() < (0.1, 0.01)[seed % 2] else told
+
+    with scripted(answer) as server, suppress(KibiError):
+        run = kibi.measure_on_board(library, BOARD, server.name, measured=measured, seconds=1)
+        assert run.board == BOARD.name
 
 
 def test_program_stays_below_its_stack(on_m3: tuple[kibi.Library, Measurement]) -> None:
