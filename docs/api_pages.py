@@ -1,11 +1,14 @@
 """The pages of the site's reference of the Python API, and what each shows."""  # noqa: INP001 - a folder of documents and scripts, no package
 
 API = {
-    "From model to numbers": ("load", "simplify", "plan", "run", "compile", "measure", "verify", "tune", "embed", "report"),
+    "From model to numbers": (
+        "load", "simplify", "plan", "run", "compile", "measure", "measure_on_board", "verify", "tune", "embed", "report",
+    ),
     "Models": ("convert", "from_torch", "quantize", "evaluate", "compare_layers", "sweep"),
     "Objects": ("Graph", "Plan", "Interpreter", "Library", "KibiError"),
     "Results": (
-        "reports.measurement.Measurement", "reports.verification.Verification", "reports.evaluation.Evaluation",
+        "reports.measurement.Measurement", "reports.board_run.BoardRun", "reports.verification.Verification",
+        "reports.evaluation.Evaluation",
         "quantization.report.Quantization", "engines.tuning.Tuning", "tflm.embedding.Embedding", "planner.together.JointPlan",
     ),
     "Targets and boards": ("Target", "target", "targets", "Board", "board", "boards"),

@@ -27,6 +27,7 @@ LAYERS = (
     ("tflm", "arrays", "planfile"),
     ("eager_c", "update"),
     ("emulator",),
+    ("debugger",),
     ("engines", "clusters"),
     ("reports",),
     ("quantization",),

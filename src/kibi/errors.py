@@ -17,6 +17,7 @@
     ├── PackageError            15   an update package is damaged, or for something else
     │   └── SignatureError      15   its signature is missing, or was not made with this key
     ├── GateError               16   `kibi check`: a model is over its budget, or worse than recorded
+    ├── BoardError              17   a board over GDB: no server, a broken link, a fault, another core, too little memory
     └── InternalError           70   a bug of Kibi's own
 
 The number is the exit code of the command line. Each error holds its facts as fields; its text says what, where, why
@@ -343,6 +344,15 @@ class GateError(KibiError):
     """A model is over its budget, or worse than its baseline allows. `kibi check` ends with it after it has written all reports."""
 
     exit_code = 16
+
+
+class BoardError(KibiError):
+    """A board over GDB cannot be measured: no server, a broken link, a fault, another core, or too little memory.
+
+    Where the core can still be reached, it is left halted.
+    """
+
+    exit_code = 17
 
 
 class InternalError(KibiError):

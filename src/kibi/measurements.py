@@ -8,12 +8,14 @@ from kibi.dtypes import Array
 from kibi.errors import bounded
 from kibi.ir import Graph
 from kibi.renames import renamed_keywords
-from kibi.targets import Memory, Target
+from kibi.targets import Board, Memory, Target
+from kibi.targets import board as board_named
 
 if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.engines.tuning import Tuning
     from kibi.planner.plan import Plan
+    from kibi.reports.board_run import BoardRun
     from kibi.reports.measurement import Measurement
     from kibi.reports.verification import Verification
 
@@ -104,6 +106,57 @@ def measure(
 
     return take(
         library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=oracle, memory=memory, code_in_ram=code_in_ram,
+    )  # fmt: skip
+
+
+@bounded
+def measure_on_board(
+    library: "Library",
+    board: str | Board,
+    server: str,
+    *,
+    measured: "Measurement | None" = None,
+    load_into: str = "flash",
+    seconds: float | None = None,
+    compiler: str = "zig",
+    level: str = "s",
+    seed: int = 0,
+    runs: int | None = None,
+) -> "BoardRun":
+    """Runs a library on a board, through a GDB server, and compares bits, cycles and stack with those of the emulated core.
+
+    The program replaces what is at the beginning of the board's flash, or of its RAM. The board is left halted.
+
+    Args:
+        library: what `compile` gave, for the board's target.
+        board: the board, or its name, or the path of a TOML file; with the addresses of its memories.
+        server: `HOST:PORT` of a GDB server that has access to the board.
+        measured: what `measure` gave for this library, compiler and level; None: it is measured.
+        load_into: `flash`; or `ram`, for code and constants, too, which leaves the flash as it is.
+        seconds: how long one inference may take on the board; None: 30 s, or a hundred times the estimate.
+        compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
+        level: of the compiler: `0`, `1`, `2`, `3` or `s`.
+        seed: the seed of the first random inputs; with `measured`, those that were measured are run.
+        runs: how many inputs to try, as of `measure`.
+
+    Returns:
+        What the board did, beside what the emulated core did.
+
+    Raises:
+        InputError: the server, the place, the seed or the runs have another form.
+        TargetError: there is no such board, or it has another core than the library's.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the core stopped, or the target is not emulated.
+        BoardError: there is no such server, the link broke, the core is another one or faulted, or memory is too little.
+    """
+    from kibi.reports.board_run import run_on_board  # noqa: PLC0415
+
+    chosen = board if isinstance(board, Board) else board_named(board)
+    found = measured or measure(
+        library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=False, memory=chosen.memory
+    )
+    return run_on_board(
+        library, chosen, server, found, load_into=load_into, seconds=seconds, compiler=compiler, level=level,
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """All seeded bugs."""
 
 from tests.mutations.codegen import CODEGEN
+from tests.mutations.debugger import DEBUGGER
 from tests.mutations.decisions import DECISIONS
 from tests.mutations.eager import EAGER
 from tests.mutations.emulator import EMULATOR
@@ -19,6 +20,6 @@ from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
     *KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
-    *QUANTIZATION, *GATE, *PACKAGES, *PAGES, *EMULATOR,
+    *QUANTIZATION, *GATE, *PACKAGES, *PAGES, *EMULATOR, *DEBUGGER,
 )  # fmt: skip
 """In the order in which they are tried."""

@@ -34,6 +34,7 @@ _AREAS = frozenset(
         "sweeps",
         "gate",
         "emulator",
+        "debugger",
     }
 )
 _LEAST = 48

@@ -1,5 +1,6 @@
 """Boards as data: the table is sound, names are found, and files of users are checked."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_table_has_every_field_of_every_board() -> None:
         assert each.core in names | KNOWN_OTHER_CORES
         assert each.is_supported == (each.core in names)
         assert 16_000_000 <= each.clock_hz <= 600_000_000
-        assert 16 << 10 <= each.ram_bytes <= 1 << 20
+        assert 16 << 10 <= each.ram_bytes <= 4 << 20
         assert 64 << 10 <= each.flash_bytes <= 16 << 20
         assert each.ram_bytes == sum(part.size_bytes for part in each.ram)
         assert each.largest_ram.size_bytes == max(part.size_bytes for part in each.ram)
@@ -42,6 +43,10 @@ def test_table_has_every_field_of_every_board() -> None:
         assert each.flash_wait_states is None or each.flash_wait_states <= 7
         assert each.run_current is None or 10 <= each.run_current.microamperes_per_mhz <= 500
         assert each.run_current is None or 1.7 <= each.run_current.volts <= 3.6
+        given = [(part.address, part.size_bytes) for part in each.ram if part.address is not None]
+        given += [] if each.flash_address is None else [(each.flash_address, each.flash_bytes)]
+        assert all(first + size <= second for (first, size), (second, _) in pairwise(sorted(given)))
+        assert all(not address % 4096 and address + size <= 1 << 32 for address, size in given)
         if each.memory is not None and each.flash_wait_states is not None:
             assert each.memory.wait_states(each.clock_hz) == each.flash_wait_states
     assert len({each.run_current.source for each in kibi.boards() if each.run_current is not None}) >= 7
@@ -84,6 +89,10 @@ def test_file_of_a_user_describes_a_board(tmp_path: Path) -> None:
     assert found.run_current == RunCurrent(50.0, 3.0, "sheet")
     assert found == kibi.board(path)
     assert (found.name, found.title, found.ram_bytes, found.flash_wait_states) == ("mine", "mine", 6144, None)
+    assert (found.flash_address, [each.address for each in found.ram]) == (None, [None, None])
+    path.write_text(MINE.replace("4096", "4096, address = 0x2000_0000") + "flash_address = 0x0800_0000\n")
+    found = kibi.board(path)
+    assert (found.flash_address, [each.address for each in found.ram]) == (0x0800_0000, [0x2000_0000, None])
 
 
 @pytest.mark.parametrize(
@@ -107,6 +116,13 @@ def test_file_of_a_user_describes_a_board(tmp_path: Path) -> None:
         ("flash_bytes", f"run_current = {CURRENT.replace('3', '-3')}\nflash_bytes", "Of volts: Give a number above 0"),
         ("flash_bytes", f"run_current = {CURRENT.replace('50', 'nan')}\nflash_bytes", "Of microamperes_per_mhz: Give"),
         ("flash_bytes", f"run_current = {CURRENT.replace('sheet', '')}\nflash_bytes", "Of source: Give a text"),
+        ("flash_bytes", "flash_address = 100\nflash_bytes", "flash_address is 100. Give a multiple of 512"),
+        ("flash_bytes", "flash_address = -512\nflash_bytes", "flash_address is -512. Give a multiple of 512"),
+        ("flash_bytes", "flash_address = 0xFFFF_FE00\nflash_bytes", "so that the last byte is below 2^32"),
+        ("flash_bytes", "flash_address = true\nflash_bytes", "flash_address is true. Give a multiple of 512"),
+        ("4096", "4096, address = 0xFFFF_FF00", "Of the address of sram: Give a multiple of 4"),
+        ("4096", '4096, address = "0x20000000"', "Of the address of sram: Give a multiple of 4"),
+        ("4096", "4096, place = 4", "Give each range a name and bytes"),
         ("[[board]]", "[[bord]]", "this is no list of boards"),
         ("[[board]]", "[[board", "Write TOML"),
         (MINE, MINE + MINE.replace('"mine"', '"other"'), "there are 2 boards"),

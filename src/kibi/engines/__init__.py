@@ -1,4 +1,4 @@
-"""Three ways to run one model: the Python runtime, its C on this machine, its C on an emulated core."""
+"""Four ways to run one model: the Python runtime, its C on this machine, on an emulated core, and on a board."""
 
 from kibi.engines.device import DeviceEngine
 from kibi.engines.engine import Engine

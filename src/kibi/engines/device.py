@@ -1,6 +1,6 @@
 """The C library on an emulated core: the same calls, counted and guarded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +8,21 @@ import numpy as np
 from kibi.codegen import Library
 from kibi.dtypes import Array
 from kibi.emulator import Call, Core, Spent
-from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, PAUSED, STATUS, entry_points, written_sources
+from kibi.engines.engine import (
+    LIMIT_REACHED,
+    MORE_INPUT,
+    PAUSED,
+    STATUS,
+    DeviceCore,
+    entry_points,
+    written_sources,
+)
 from kibi.engines.storage import storage_sources
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.runtime import check_inputs
-from kibi.targets import Memory
-from kibi.toolchain import Image, build_image
+from kibi.targets import Memory, Target
+from kibi.toolchain import LAYOUT, Image, MemoryLayout, build_image
 
 
 class DeviceEngine:
@@ -34,6 +42,8 @@ class DeviceEngine:
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
         memory: how the core reads its flash; None for no wait states.
         code_in_ram: True if code is in RAM, and only constants are in flash.
+        layout: the addresses that the program is linked for.
+        make_core: gives the processor that runs the image; None: the emulated core, for which alone `memory` and `code_in_ram` are.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
@@ -52,6 +62,8 @@ class DeviceEngine:
         storage: Sequence[Path] | None = None,
         memory: Memory | None = None,
         code_in_ram: bool = False,
+        layout: MemoryLayout = LAYOUT,
+        make_core: Callable[[Image, Target], DeviceCore] | None = None,
     ) -> None:
         self._model = library.models[index]
         own, folder = written_sources(library)
@@ -63,8 +75,13 @@ class DeviceEngine:
                 compiler=compiler,
                 level=level,
                 includes=[folder],
+                layout=layout,
             )
-        self._core = Core(self.image, library.target, memory=memory, code_in_ram=code_in_ram)
+        self._core: DeviceCore = (
+            Core(self.image, library.target, memory=memory, code_in_ram=code_in_ram)
+            if make_core is None
+            else make_core(self.image, library.target)
+        )
         self._operators = self._function_labels()
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)
         self._memory = self._allocated()
@@ -76,8 +93,8 @@ class DeviceEngine:
             )
             for number, (tensor, kind) in enumerate(zip(self._model.external, kinds, strict=True))
         }
-        self.initialize()
         self._row = self._allocated_row() if self._model.arrivals else 0
+        self.initialize()
         self.last: Call | None = None
         self.slices: tuple[Call, ...] = ()
 

@@ -1,11 +1,12 @@
 """The shared parts of all engines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from kibi.codegen import CompiledModel, Library
 from kibi.dtypes import Array
+from kibi.emulator import Call
 from kibi.errors import InternalError
 
 
@@ -14,6 +15,27 @@ class Engine(Protocol):
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs one inference: takes an array for each input, returns an array for each output."""
+
+
+class DeviceCore(Protocol):
+    """A processor with an image, emulated or on a board; `kibi.emulator.Core` says what each method does."""
+
+    def allocate(
+        self, name: str, size_bytes: int, *, alignment: int = 16, is_exact: bool = False, writable: bool = True,
+        fill: int | None = None,
+    ) -> int:  # fmt: skip
+        """Reserves a block of RAM, and returns its address."""
+
+    def write(self, address: int, data: bytes) -> None:
+        """Writes memory."""
+
+    def read(self, address: int, size_bytes: int) -> bytes:
+        """Reads memory."""
+
+    def call(
+        self, function: str, *arguments: int, operators: Mapping[str, str] = ..., instruction_limit: int = ...
+    ) -> Call:
+        """Calls a function, and says what that took."""
 
 
 def written_sources(library: Library) -> tuple[list[Path], Path]:

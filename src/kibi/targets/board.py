@@ -20,10 +20,12 @@ class Ram:
     Attributes:
         name: a lower-case word.
         size_bytes: its size, at least 1.
+        address: its first address; None if it is not known.
     """
 
     name: str
     size_bytes: int
+    address: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Board:
         note: what else to know, or empty.
         run_current: what the chip takes while its core runs; None if no document was found that states it.
         memory: how the core reads the flash, for estimates of cycles; None if Kibi has no model of it.
+        flash_address: the first address of the flash; None if it is not known.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Board:
     note: str = ""
     run_current: RunCurrent | None = None
     memory: Memory | None = None
+    flash_address: int | None = None
 
     @property
     def ram_bytes(self) -> int:

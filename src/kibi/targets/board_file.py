@@ -24,6 +24,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 _REQUIRED = ("name", "core", "clock_hz", "ram", "flash_bytes")
 _KEYS = tuple(each.name for each in fields(Board))
 _RAM_KEYS = ("name", "bytes")
+_ADDRESSES = 1 << 32
+_VECTORS = 512
+"""The flash of a program that is loaded begins with its vectors, and cores want them at such an address."""
 _CURRENT_KEYS = tuple(each.name for each in fields(RunCurrent))
 _MOST_CURRENT = 1_000_000
 
@@ -88,12 +91,13 @@ def _board(entry: Mapping[str, Any]) -> Board:
         core=entry["core"],
         clock_hz=entry["clock_hz"],
         flash_wait_states=entry.get("flash_wait_states"),
-        ram=tuple(Ram(each["name"], each["bytes"]) for each in entry["ram"]),
+        ram=tuple(Ram(each["name"], each["bytes"], each.get("address")) for each in entry["ram"]),
         flash_bytes=entry["flash_bytes"],
         source=entry.get("source", ""),
         note=entry.get("note", ""),
         run_current=_run_current(entry["run_current"]) if "run_current" in entry else None,
         memory=memories().get(entry.get("memory", "")),
+        flash_address=entry.get("flash_address"),
     )
 
 
@@ -112,6 +116,11 @@ def _problems(entry: Mapping[str, object]) -> Iterator[str]:
     for key, value in entry.items():
         if key in _KEYS and (problem := _value_problem(key, value)):
             yield f"{key} is {_shown(value)}. {problem}"
+    flash_bytes = entry.get("flash_bytes")
+    if isinstance(flash_bytes, int) and (
+        problem := _address_problem(entry.get("flash_address"), flash_bytes, _VECTORS)
+    ):
+        yield f"flash_address is {_shown(entry['flash_address'])}. {problem}"
 
 
 def _value_problem(key: str, value: object) -> str:
@@ -126,6 +135,8 @@ def _value_problem(key: str, value: object) -> str:
             return _number_problem(value, HIGHEST_HZ)
         case "flash_bytes":
             return _number_problem(value, LARGEST_BYTES)
+        case "flash_address":
+            return ""  # as its size
         case "flash_wait_states":
             return _number_problem(value, _MOST_WAIT_STATES, least=0)
         case "ram":
@@ -145,11 +156,23 @@ def _ram_problem(value: object) -> str:
     if not isinstance(value, list) or not 1 <= len(value) <= _MOST_ENTRIES:
         return f"Give a list of ranges, {example}"
     for each in value:
-        if not isinstance(each, dict) or set(each) != set(_RAM_KEYS) or not _is_name(each["name"]):
+        if not isinstance(each, dict) or set(each) - {"address"} != set(_RAM_KEYS) or not _is_name(each["name"]):
             return f"Give each range a name and bytes, {example}"
         if problem := _number_problem(each["bytes"], LARGEST_BYTES):
             return f"Of {each['name']}: {problem}"
+        if problem := _address_problem(each.get("address"), each["bytes"]):
+            return f"Of the address of {each['name']}: {problem}"
     return "" if len({each["name"] for each in value}) == len(value) else "Give each range a name of its own"
+
+
+def _address_problem(value: object, size_bytes: int, multiple: int = 4) -> str:
+    """What is wrong with the first address of a memory; nothing where None is given."""
+    if value is None:
+        return ""
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0 and not value % multiple
+    if is_whole and isinstance(value, int) and value + size_bytes <= _ADDRESSES:
+        return ""
+    return f"Give a multiple of {multiple} so that the last byte is below 2^32, as in 0x0800_0000"
 
 
 def _current_problem(value: object) -> str:

@@ -6,13 +6,17 @@ from kibi.toolchain.compile import compile_objects
 from kibi.toolchain.compilers import COMPILERS, host_compiler
 from kibi.toolchain.flags import LEVELS
 from kibi.toolchain.image import FLASH_ADDRESS, RAM_ADDRESS, Image, Segment, Symbol, read_image
+from kibi.toolchain.layout import LAYOUT, MemoryLayout, MemoryRange
 
 __all__ = [
     "COMPILERS",
     "FLASH_ADDRESS",
+    "LAYOUT",
     "LEVELS",
     "RAM_ADDRESS",
     "Image",
+    "MemoryLayout",
+    "MemoryRange",
     "Segment",
     "Symbol",
     "build_image",

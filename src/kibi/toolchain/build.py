@@ -12,6 +12,7 @@ from kibi.toolchain.cache import cached, digest, load_library
 from kibi.toolchain.compile import compile_objects, run_tool
 from kibi.toolchain.compilers import Compiler, find_compiler, zig_command
 from kibi.toolchain.image import Image, read_image
+from kibi.toolchain.layout import LAYOUT, MemoryLayout
 from kibi.toolchain.link import RUNTIME, SCRIPT, link_device
 
 _HOST = target_named("host")
@@ -27,6 +28,7 @@ def build_image(
     compiler: str = "zig",
     level: str = "2",
     includes: Sequence[Path] = (),
+    layout: MemoryLayout = LAYOUT,
 ) -> Image:
     """Compiles and links C sources for a device.
 
@@ -37,6 +39,7 @@ def build_image(
         compiler: `zig`, `gcc` (`arm-none-eabi-gcc`) or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
+        layout: the addresses of flash and RAM.
 
     Raises:
         ToolchainError: a compiler is missing or fails, or no source defines an entry.
@@ -49,11 +52,11 @@ def build_image(
     path = _linked(
         "images",
         "image.elf",
-        (find_compiler(compiler, target).identity, target.name, *entries, *own),
+        (find_compiler(compiler, target).identity, target.name, layout.commands, *entries, *own),
         objects,
-        lambda output: link_device(objects, target, entries, compiler, output),
+        lambda output: link_device(objects, target, entries, compiler, output, layout),
     )
-    image = read_image(path)
+    image = read_image(path, layout)
     missing = [name for name in entries if name not in image.symbols]
     if missing:
         raise ToolchainError(f"no source defines the function {', '.join(missing)}.")

@@ -14,9 +14,10 @@ from elftools.elf.sections import Section, SymbolTableSection
 from elftools.elf.sections import Symbol as ElfSymbol
 
 from kibi.errors import ToolchainError
+from kibi.toolchain.layout import LAYOUT, MemoryLayout
 
-FLASH_ADDRESS = 0x0800_0000
-RAM_ADDRESS = 0x2000_0000
+FLASH_ADDRESS = LAYOUT.flash.address
+RAM_ADDRESS = LAYOUT.ram.address
 WEIGHTS_SECTION = ".weights"
 _MACHINES = {("ARM", 32), ("RISC-V", 32)}
 _CODE = ("$t", "$x")
@@ -98,8 +99,12 @@ class _Entry:
     section: int
 
 
-def read_image(path: Path) -> Image:
+def read_image(path: Path, layout: MemoryLayout = LAYOUT) -> Image:
     """Reads a linked ELF file for a 32-bit Arm or RISC-V device.
+
+    Args:
+        path: the file.
+        layout: what it was linked for.
 
     Raises:
         ToolchainError: the file cannot be read, or is not such a file.
@@ -110,12 +115,12 @@ def read_image(path: Path) -> Image:
             if (elf.get_machine_arch(), elf.elfclass) not in _MACHINES or elf["e_type"] != "ET_EXEC":
                 raise ToolchainError(f"{path} is not a program for a 32-bit Arm or RISC-V device.")
             sections = list(elf.iter_sections())
-            return _image(path, sections, elf)
+            return _image(path, sections, elf, layout.flash.address)
     except (OSError, ELFError) as error:
         raise ToolchainError(f"cannot read the program {path}: {error}") from error
 
 
-def _image(path: Path, sections: Sequence[Section], elf: ELFFile) -> Image:
+def _image(path: Path, sections: Sequence[Section], elf: ELFFile, flash_address: int) -> Image:
     loaded = {
         index: section
         for index, section in enumerate(sections)
@@ -132,7 +137,7 @@ def _image(path: Path, sections: Sequence[Section], elf: ELFFile) -> Image:
     weights_bytes = sum(segment.size_bytes for segment in segments if segment.name == WEIGHTS_SECTION)
     return Image(
         path=path,
-        code_bytes=_flash_end(elf) - FLASH_ADDRESS - weights_bytes,
+        code_bytes=_flash_end(elf, flash_address) - flash_address - weights_bytes,
         weights_bytes=weights_bytes,
         data_bytes=sum(segment.size_bytes for segment in segments if segment.writable and segment.data),
         bss_bytes=sum(segment.size_bytes for segment in segments if segment.writable and not segment.data),
@@ -155,10 +160,10 @@ def _segment(section: Section) -> Segment:
     )
 
 
-def _flash_end(elf: ELFFile) -> int:
+def _flash_end(elf: ELFFile, flash_address: int) -> int:
     """The address after the last used byte of flash; initial values of variables count by their load address."""
     loads = [header for header in elf.iter_segments() if header["p_type"] == "PT_LOAD" and header["p_filesz"]]
-    return max((header["p_paddr"] + header["p_filesz"] for header in loads), default=FLASH_ADDRESS)
+    return max((header["p_paddr"] + header["p_filesz"] for header in loads), default=flash_address)
 
 
 def _entry(symbol: ElfSymbol) -> _Entry:

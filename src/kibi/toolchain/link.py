@@ -9,13 +9,21 @@ from kibi.targets import Target
 from kibi.toolchain.cache import cached, digest
 from kibi.toolchain.compile import compile_objects, run_tool
 from kibi.toolchain.compilers import find_compiler, lld_command, tool_output, zig_command
+from kibi.toolchain.layout import LAYOUT, MemoryLayout
 
 SCRIPT = Path(__file__).parent / "device.ld"
 RUNTIME = tuple(Path(__file__).parent / "runtime" / name for name in ("memory.c", "integer.c"))
 _UNDEFINED = re.compile(r"undefined symbol: (\S+)")
 
 
-def link_device(objects: Sequence[Path], target: Target, entries: Sequence[str], compiler: str, output: Path) -> None:
+def link_device(
+    objects: Sequence[Path],
+    target: Target,
+    entries: Sequence[str],
+    compiler: str,
+    output: Path,
+    layout: MemoryLayout = LAYOUT,
+) -> None:
     """Links objects into a program, without the code and data that no entry reaches.
 
     Args:
@@ -23,21 +31,31 @@ def link_device(objects: Sequence[Path], target: Target, entries: Sequence[str],
         target: the processor.
         entries: the functions that must stay, the first one being the program's entry.
         compiler: the compiler whose linker is used, `zig`, `gcc` or `clang`.
-        output: the ELF file to write.
+        output: the ELF file to write; for another layout than that of the emulated core, its script is written beside it.
+        layout: the addresses of flash and RAM.
 
     Raises:
         ToolchainError: a symbol is missing or defined twice, or something does not fit.
     """
+    script = SCRIPT if layout == LAYOUT else _script_for(layout, output)
     if compiler == "gcc":
-        _link_with_gcc(objects, target, entries, output)
+        _link_with_gcc(objects, target, entries, script, output)
     else:
-        _link_with_lld(objects, target, entries, compiler, output)
+        _link_with_lld(objects, target, entries, compiler, script, output)
 
 
-def _link_with_gcc(objects: Sequence[Path], target: Target, entries: Sequence[str], output: Path) -> None:
+def _script_for(layout: MemoryLayout, output: Path) -> Path:
+    """Writes the linker script with other memories, beside the program."""
+    sections = SCRIPT.read_text(encoding="utf-8").partition("SECTIONS")
+    script = output.with_suffix(".ld")
+    script.write_text(f"{layout.commands}\n{''.join(sections[1:])}", encoding="utf-8", newline="\n")
+    return script
+
+
+def _link_with_gcc(objects: Sequence[Path], target: Target, entries: Sequence[str], script: Path, output: Path) -> None:
     roots = [f"-Wl,--undefined={name}" for name in entries]
     command = [
-        *find_compiler("gcc", target).c, *target.gcc_flags, "-nostartfiles", f"-Wl,--script={SCRIPT}",
+        *find_compiler("gcc", target).c, *target.gcc_flags, "-nostartfiles", f"-Wl,--script={script}",
         "-Wl,--gc-sections", "-Wl,-z,max-page-size=4096", f"-Wl,--entry={entries[0]}",
         *roots, *map(str, objects), "-o", str(output),
     ]  # fmt: skip
@@ -45,12 +63,12 @@ def _link_with_gcc(objects: Sequence[Path], target: Target, entries: Sequence[st
 
 
 def _link_with_lld(
-    objects: Sequence[Path], target: Target, entries: Sequence[str], compiler: str, output: Path
+    objects: Sequence[Path], target: Target, entries: Sequence[str], compiler: str, script: Path, output: Path
 ) -> None:
     """Links with lld, which takes milliseconds; `zig cc` would first compile its run-time library for seconds."""
     linker = (zig_command(), "ld.lld") if compiler == "zig" else (lld_command(),)
     command = [
-        *linker, f"--script={SCRIPT}", "--gc-sections", "-z", "max-page-size=4096",
+        *linker, f"--script={script}", "--gc-sections", "-z", "max-page-size=4096",
         f"--entry={entries[0]}", *(f"--undefined={name}" for name in entries), "-o", str(output),
         *map(str, objects), *map(str, _runtime_objects(target, compiler)),
     ]  # fmt: skip

@@ -45,8 +45,10 @@ from kibi.cli.options.common import (
     WithoutPasses,
 )
 from kibi.cli.options.ends import QuantizedOutputs, ends_of
+from kibi.cli.options.gdb import GdbServer, LoadPlace, check_gdb
 from kibi.cli.options.models import load_simplified
 from kibi.cli.options.planning import graph_words, option_words, plan_for, plan_options
+from kibi.cli.output.board_run import show_board_run
 from kibi.cli.output.measure_checkpoints import show_checkpoint_cost
 from kibi.cli.output.measure_files import CsvPath, MarkdownPath, NodeDataFolder, write_node_data, write_tables
 from kibi.cli.output.tuning import show_tunings, tuned, tuning_record
@@ -87,6 +89,8 @@ def measure(
     board: BoardName = None,
     clock: ClockRate = None,
     code_in: CodePlace = "flash",
+    gdb: GdbServer = None,
+    load_into: LoadPlace = "flash",
     compiler: CompilerName = "zig",
     level: Annotated[
         str, typer.Option("--level", "-O", metavar="L", help="The compiler's level: 0, 1, 2, 3 or s.")
@@ -130,7 +134,8 @@ def measure(
     """Measure what a model costs on a device.
 
     It is compiled and run on the emulated core, which counts RAM, flash, stack and instructions. With --board it says whether
-    the model fits the board; `kibi check` is for scripts that are to fail where it does not.
+    the model fits the board; `kibi check` is for scripts that are to fail where it does not. With --gdb it is run on the board,
+    too, which compares its bits, its cycles and its stack with those of the emulated core.
     """
     import kibi  # noqa: PLC0415
     from kibi.codegen import Extras  # noqa: PLC0415
@@ -146,6 +151,7 @@ def measure(
     memory = measured_memory(picked, code_in)
     emulated_target(processor.name)
     is_plan = format_named(file_format) == "plan"
+    check_gdb(gdb, load_into, picked, is_plan=is_plan)
     check_read(weights, is_for_c=not (is_plan or tune))
     if is_plan and checkpoints:
         raise InputError("--checkpoints is for C. What a core's checkpoints take is on Kibi's page on plan files.")
@@ -167,7 +173,7 @@ def measure(
             *graph_words(without_pass, decompress=decompress),
             *(["--tune"] if tune else []),
         ]
-        tunings, digest = [], None
+        tunings, digest, board_run = [], None, None
         if tune:
             tuning, made = tuned(graph, made, options, picked, is_given=plan is not None, compiler=tool, level=level)
             tunings = [tuning]
@@ -203,6 +209,10 @@ def measure(
             )
             if node_data is not None:
                 write_node_data(library.model, found, model, node_data)
+            if gdb is not None and picked.board is not None:
+                board_run = kibi.measure_on_board(
+                    library, picked.board, gdb, measured=found, load_into=load_into, compiler=tool, level=level
+                )
         coded, cost = codings([graph], [made], options), None
         if coded and not is_plan:
             cost = measured_coding(graph, coded[0], found, processor, options, compiler=tool, level=level)
@@ -212,18 +222,23 @@ def measure(
         weights_record = {"coded_weights": coding_record(coded[0], cost)} if coded else {}
         tuning_found = {"tuning": tuning_record(tunings)} if tune else {}
         fit_record = {"fit": fitted.to_dict()} if fitted else {}
-        print_json({**found.to_dict(), **tuning_found, **weights_record, **fit_record}, library=digest)
+        run_record = {"board_run": board_run.to_dict()} if board_run else {}
+        print_json({**found.to_dict(), **tuning_found, **weights_record, **fit_record, **run_record}, library=digest)
     else:
         console = output()
         _show_totals(console, found, picked, fitted)
         say(console)
         _show_operators(console, found)
+        if board_run is not None:
+            show_board_run(console, board_run)
         if found.checkpoints is not None:
             show_checkpoint_cost(found.checkpoints)
         show_tunings(tunings)
         show_codings(coded, cost)
     if not found.bit_exact:
         raise MismatchError(f"{graph.source}: the device's bits differ. Run `kibi verify` to find the operator.")
+    if board_run is not None and not board_run.bit_exact:
+        raise MismatchError(f"{graph.source}: the bits of {board_run.board} differ from those of the emulated core.")
     if slice_limit is not None and found.longest_step is not None:
         check_slice(found.longest_step, slice_limit, processor.name, graph.source)
     if found.oracle_failure is not None:

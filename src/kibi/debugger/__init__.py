@@ -1,0 +1,6 @@
+"""Boards through GDB servers: the protocol, a session with a core, and a core that runs what the toolchain linked."""
+
+from kibi.debugger.board_core import ENTRIES, PLACES, START, BoardCore, BoardMemory, board_memory
+from kibi.debugger.session import Server, Session, connected
+
+__all__ = ["ENTRIES", "PLACES", "START", "BoardCore", "BoardMemory", "Server", "Session", "board_memory", "connected"]

@@ -1,0 +1,169 @@
+"""What a debugger reads and sets in a Cortex-M core: which core it is, its cycle counter, its vectors, why it faulted."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from kibi.debugger.packets import NoAnswerError
+from kibi.debugger.session import Session
+from kibi.errors import BoardError
+from kibi.targets import Target
+
+_CPUID, _VTOR, _CPACR = 0xE000_ED00, 0xE000_ED08, 0xE000_ED88
+_CFSR, _HFSR, _MMFAR, _BFAR = 0xE000_ED28, 0xE000_ED2C, 0xE000_ED34, 0xE000_ED38
+_DEMCR, _DWT_CTRL, _DWT_CYCCNT, _DWT_LAR = 0xE000_EDFC, 0xE000_1000, 0xE000_1004, 0xE000_1FB0
+_TRACE_ENABLED = 1 << 24
+_NO_COUNTER, _COUNTER_ENABLED = 1 << 25, 1
+_UNLOCK = 0xC5AC_CE55
+_FPU_ACCESS = 0xF << 20
+_ARM = 0x41
+_HIDDEN = "the core has no cycle counter, or the server hides it"
+_EXCEPTION = 0x1FF
+_FRAME_PC = 24
+_PARTS: Mapping[int, str] = MappingProxyType(
+    {
+        0xC20: "Cortex-M0", 0xC60: "Cortex-M0+", 0xC21: "Cortex-M1", 0xC23: "Cortex-M3", 0xC24: "Cortex-M4",
+        0xC27: "Cortex-M7", 0xD20: "Cortex-M23", 0xD21: "Cortex-M33", 0xD22: "Cortex-M55", 0xD23: "Cortex-M85",
+    }
+)  # fmt: skip
+_RUNS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        "cortex-m0plus": (0xC60, 0xC20), "cortex-m3": (0xC23,), "cortex-m4": (0xC24,), "cortex-m7": (0xC27,),
+        "cortex-m33": (0xD21,),
+    }
+)  # fmt: skip
+"""The cores that run the code of a target, instruction by instruction the same."""
+CORES = tuple(_RUNS)
+"""The targets whose code runs over GDB."""
+_CAUSES: Mapping[int, str] = MappingProxyType(
+    {
+        0: "an instruction was fetched where none may be", 1: "an access that the memory protection forbids",
+        3: "a fault while an exception returned", 4: "a fault while an exception began", 5: "a fault while floats were saved",
+        8: "a bus error for an instruction", 9: "a bus error for an access", 10: "a bus error for an earlier write",
+        11: "a bus error while an exception returned", 12: "a bus error while an exception began",
+        13: "a bus error while floats were saved", 16: "an undefined instruction", 17: "a jump out of Thumb code",
+        18: "a return from an exception that was none", 19: "an instruction of a coprocessor that is off",
+        20: "a stack overflow", 24: "an unaligned access", 25: "a division by zero",
+    }
+)  # fmt: skip
+"""What the bits of CFSR say."""
+
+
+Store = Callable[[int, int], None]
+"""Lets the core write a word to an address."""
+
+
+class CycleCounter:
+    """The counter of DWT, which counts while the core runs.
+
+    Args:
+        session: with the core halted.
+        store: lets the core write a word to an address.
+
+    Attributes:
+        missing: why there is none, or empty.
+    """
+
+    def __init__(self, session: Session, store: Store) -> None:
+        self._session = session
+        self.missing = self._started(store)
+
+    def read(self) -> int:
+        """Returns the count, modulo 2^32."""
+        return self._session.read_word(_DWT_CYCCNT)
+
+    def _started(self, store: Store) -> str:
+        control = self._readable(_DEMCR)
+        if control is None:
+            return _HIDDEN
+        store(_DEMCR, control | _TRACE_ENABLED)
+        control = self._readable(_DWT_CTRL)
+        if control is None or not self._session.read_word(_DEMCR) & _TRACE_ENABLED:
+            return _HIDDEN
+        if control & _NO_COUNTER:
+            return "the core has no cycle counter"
+        store(_DWT_LAR, _UNLOCK)
+        store(_DWT_CTRL, control | _COUNTER_ENABLED)
+        is_on = (self._readable(_DWT_CTRL) or 0) & _COUNTER_ENABLED and self._readable(_DWT_CYCCNT) is not None
+        return "" if is_on else "the cycle counter cannot be switched on"
+
+    def _readable(self, address: int) -> int | None:
+        """A register; None where the server cannot read it."""
+        try:
+            return self._session.read_word(address)
+        except NoAnswerError:
+            raise
+        except BoardError:
+            return None
+
+
+def check_core(session: Session, target: Target) -> str:
+    """Returns the name of the core that answers.
+
+    Raises:
+        BoardError: it is not the target's.
+    """
+    cpuid = session.read_word(_CPUID)
+    part = cpuid >> 4 & 0xFFF
+    is_arm = cpuid >> 24 == _ARM and part in _PARTS
+    found = f"{_PARTS[part]} r{cpuid >> 20 & 15}p{cpuid & 15}" if is_arm else f"a core with the CPUID {cpuid:#010x}"
+    if not is_arm or part not in _RUNS.get(target.name, ()):
+        raise BoardError(
+            f"{session.name} has {found}, but the program is for {target.name}. Name the board that is there, or the "
+            "server's other core. Nothing was loaded."
+        )
+    return found
+
+
+def check_state(session: Session) -> None:
+    """Raises an error if the core is in an exception, from which no program can be called."""
+    if number := exception(session):
+        raise BoardError(
+            f"{session.name} halted the core in exception {number}, and did not reset it. Reset and halt it, or let the "
+            "server do so when it starts. Nothing was loaded."
+        )
+
+
+def exception(session: Session) -> int:
+    """The number of the exception that the core is in; 0 for none."""
+    return session.register("xpsr") & _EXCEPTION
+
+
+def set_up(session: Session, target: Target, vectors: int, store: Store) -> None:
+    """Gives the core its vectors, where it lets them be moved, and its floating-point unit.
+
+    Raises:
+        BoardError: the target has such a unit, and the core has none.
+    """
+    store(_VTOR, vectors)  # Cortex-M0 has none, and takes those of its flash
+    if target.has_fpu:
+        store(_CPACR, session.read_word(_CPACR) | _FPU_ACCESS)
+        if session.read_word(_CPACR) & _FPU_ACCESS != _FPU_ACCESS:
+            raise BoardError(
+                f"{session.name} has a core without a floating-point unit, but code for {target.name} uses one."
+            )
+
+
+def fault_place(session: Session, frame: int) -> int:
+    """The address of the instruction that faulted, from what the core has put on its stack."""
+    return session.read_word(frame + _FRAME_PC)
+
+
+def fault_words(session: Session, target: Target) -> str:
+    """Says why the core faulted, as its registers tell; empty on cores without these."""
+    if target.name == "cortex-m0plus":
+        return ""
+    try:
+        cfsr, hfsr = session.read_word(_CFSR), session.read_word(_HFSR)
+        return "; ".join(_causes(session, cfsr, hfsr))
+    except BoardError:
+        return ""
+
+
+def _causes(session: Session, cfsr: int, hfsr: int) -> Iterator[str]:
+    yield from (text for bit, text in _CAUSES.items() if cfsr >> bit & 1)
+    for valid, register in ((7, _MMFAR), (15, _BFAR)):
+        if cfsr >> valid & 1:
+            yield f"at {session.read_word(register):#010x}"
+    if hfsr >> 1 & 1:
+        yield "the vector of an exception could not be read"
+    yield f"CFSR {cfsr:#010x}, HFSR {hfsr:#010x}"
