@@ -10,6 +10,7 @@ from kibi.selection.add_linear import ADD_LINEAR
 from kibi.selection.conv2d_3x3x1 import CONV2D_3X3X1
 from kibi.selection.conv2d_blocks import CONV2D_BLOCKS, CONV2D_INT4_BLOCKS
 from kibi.selection.conv2d_columns import CONV2D_COLUMNS
+from kibi.selection.conv2d_halves import CONV2D_HALVES
 from kibi.selection.conv2d_pieces import CONV2D_PIECES
 from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
 from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
@@ -41,6 +42,7 @@ VARIANTS: tuple[Variant, ...] = (
     *ODD_CHANNELS,
     *ADD_LINEAR,
     *HOST_LANES,
+    CONV2D_HALVES,
     FULLY_CONNECTED_RICE,
     RICE_ACCUMULATE,
 )

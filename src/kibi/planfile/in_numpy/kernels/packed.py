@@ -127,6 +127,17 @@ def _of_blocks(call: Call) -> Unpacked:
     return weights.reshape(shape)[: p.output_channels], _first(scaling, p.output_channels)
 
 
+def _of_pairs_in_halves(call: Call) -> Unpacked:
+    """Pairs of channels, whose weights of an element are side by side, in whole groups of four elements."""
+    p = call.numbers
+    size = p.kernel_rows * p.kernel_width * p.input_channels
+    channels, elements = p.output_channels + p.output_channels % 2, size + -size % 4
+    found = call.array("filter", channels // 2, elements, 2).transpose(0, 2, 1).reshape(channels, elements)
+    weights = found[: p.output_channels, :size].astype(np.int64)
+    shape = (p.output_channels, p.kernel_rows, p.kernel_width, p.input_channels)
+    return weights.reshape(shape), Scaling.of(call, p.output_channels)
+
+
 def _of_columns(call: Call) -> Unpacked:
     """Passes over rows and input channels, each with some weights of all pairs of channels.
 
@@ -376,6 +387,7 @@ _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_blocks": _of_blocks,
     "kibi_conv2d_s8_codebook": _of_codebook,
     "kibi_conv2d_s8_columns": _of_columns,
+    "kibi_conv2d_s8_halves": _of_pairs_in_halves,
     "kibi_conv2d_s8_int4": _of_int4,
     _INT4_BLOCKS: _of_blocks,
     "kibi_conv2d_s8_lanes": _of_lanes,
