@@ -18,6 +18,7 @@ from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.depthwise_multiplied import DEPTHWISE_MULTIPLIED
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
+from kibi.selection.fully_connected_halves import FULLY_CONNECTED_HALVES
 from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOCKS
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
@@ -43,6 +44,7 @@ VARIANTS: tuple[Variant, ...] = (
     *ADD_LINEAR,
     *HOST_LANES,
     CONV2D_HALVES,
+    FULLY_CONNECTED_HALVES,
     FULLY_CONNECTED_RICE,
     RICE_ACCUMULATE,
 )

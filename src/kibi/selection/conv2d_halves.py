@@ -90,8 +90,13 @@ def _fit(weights: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _breaks(weights: NDArray[np.int64]) -> NDArray[np.int32]:
     """A bit for each pair of channels and group, in words: 1 where a sum of one of both may not fit."""
-    are_broken = ~_fit(weights).reshape(-1, 2, weights.shape[1]).all(axis=1)
-    whole = np.pad(are_broken, ((0, 0), (0, -are_broken.shape[1] % _FLAGS)))
+    are_broken: NDArray[np.bool_] = np.logical_not(np.all(_fit(weights).reshape(-1, 2, weights.shape[1]), axis=1))
+    return flag_words(are_broken)
+
+
+def flag_words(flags: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Returns words `[rows * words]` of the flags `[rows, N]`: the first is a word's highest bit."""
+    whole = np.pad(flags, ((0, 0), (0, -flags.shape[1] % _FLAGS)))
     return np.packbits(whole, axis=1).view(">u4").astype(np.uint32).view(np.int32).reshape(-1)
 
 

@@ -58,3 +58,42 @@ class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
         scratch: ceil(pixels, 2) * 16 * (ceil(taps * input_channels, 4) + \
             min(1, kernel_rows * kernel_width - taps) * ceil(output_channels, 2)) aligned 4
     """
+
+
+class FullyConnectedHalvesParams(Params, kernels=("kibi_fully_connected_s8_halves",)):
+    """FULLY_CONNECTED of s8, eight output channels at once."""
+
+    filter: Array = array(
+        DType.S32,
+        "[blocks of eight channels][pairs of elements][pairs of channels]: 128 more than four weights in the bytes of a word, from "
+        "the lowest one on those of the first channel for both elements, then those of the second one. Zeros are the weights of "
+        "channels after the last one",
+        is_packed=True,
+    )
+    breaks: Array = array(
+        DType.S32,
+        "[blocks of eight channels][words for a bit for each pair of elements, from the highest one on]: 1 where sums of products "
+        "end. They end with a piece, and with a word of these bits, in any case. From one end to the next, sums fit 16 bits",
+    )
+    bias: Array = array(DType.S32, "[whole blocks], which includes -input zero point * the sum of the channel's filter")
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once, an even number")
+    pieces: int = number(DType.S32, "pieces of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
+        require: piece == piece // 2 * 2
+        require: (vectors_per_row - 1) * (pieces - 1) <= 0
+        require: vectors == vectors // vectors_per_row * vectors_per_row
+        array filter: ceil(output_channels, 8) * (piece // 2) * pieces * 4
+        array breaks: ceil(output_channels, 8) * ceil(piece // 2 * pieces, 32)
+        array bias: ceil(output_channels, 8) * 8
+        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
+        output: vectors * output_channels
+    """

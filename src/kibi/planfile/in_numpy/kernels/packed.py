@@ -357,6 +357,17 @@ def _of_int4(call: Call) -> Unpacked:
     return weights.reshape(p.output_channels, *windows), Scaling.of(call, p.output_channels)
 
 
+def _of_vectors_in_halves(call: Call) -> Unpacked:
+    """Words of two channels and two elements, in blocks of eight channels; weights are raised by 128, and have no sign."""
+    p = call.numbers
+    blocks, steps = -(-p.output_channels // 8), p.piece // 2 * p.pieces
+    raised = (
+        call.array("filter", blocks, steps, 4).view(np.uint8).reshape(blocks, steps, 4, 2, 2).transpose(0, 2, 3, 1, 4)
+    )
+    weights = raised.astype(np.int64).reshape(8 * blocks, 2 * steps) - 128
+    return weights[: p.output_channels], Scaling.of(call, p.output_channels)
+
+
 def _of_int4_fours(call: Call) -> Unpacked:
     """Words for four elements: a half has four bits for each channel of a block; the first word those for elements 0 and 2."""
     p = call.numbers
@@ -404,6 +415,7 @@ _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
 _VECTORS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
     "kibi_fully_connected_s8_codebook": _of_codebook,
+    "kibi_fully_connected_s8_halves": _of_vectors_in_halves,
     "kibi_fully_connected_s8_int4": _of_int4,
     "kibi_fully_connected_s8_int4_blocks": _of_int4_fours,
     "kibi_fully_connected_s8_rice": _of_rice,
