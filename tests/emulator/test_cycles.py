@@ -171,7 +171,7 @@ def test_dual_issue_pairs_what_measurements_pair(program: Program) -> None:
 
 
 def test_cores_without_a_table_of_arms_say_where_their_timings_are_from() -> None:
-    """M7 and M33; every emulated core of Arm's has an estimate."""
+    """M7, M33 and Hazard3; every emulated core of Arm's has an estimate."""
     emulated = {name: target_named(name).timing for name in THUMB}
     remarks = {name: timing.remark for name, timing in emulated.items() if timing is not None and timing.remark}
     assert None not in emulated.values()

@@ -14,9 +14,9 @@ from kibi.text.c import CCode
 from tests.engines.networks import residual_network
 
 
-def _tampered(folder: Path, file: str, old: str, new: str) -> kibi.Library:
-    """The library of the residual network with one change in its text, for a core that has the portable kernels alone."""
-    library = kibi.compile(residual_network(), None, folder, target="cortex-m3")
+def _tampered(folder: Path, file: str, old: str, new: str, target: str = "cortex-m3") -> kibi.Library:
+    """The library of the residual network with one change in its text, for a core whose kernel of ADD is the portable one."""
+    library = kibi.compile(residual_network(), None, folder, target=target)
     text = (folder / file).read_text(encoding="utf-8")
     assert old in text
     (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -31,9 +31,12 @@ def _tampered(folder: Path, file: str, old: str, new: str) -> kibi.Library:
     ],
     ids=["write", "read"],
 )
-def test_access_outside_the_arena_stops_and_names_function_and_operator(tmp_path: Path, old: str, new: str) -> None:
+@pytest.mark.parametrize("target", ["cortex-m3", "rv32imac"])
+def test_access_outside_the_arena_stops_and_names_function_and_operator(
+    tmp_path: Path, target: str, old: str, new: str
+) -> None:
     """The kernel of the addition leaves the arena."""
-    engine = DeviceEngine(_tampered(tmp_path, "kernels/kibi_add_s8.c", old, new))
+    engine = DeviceEngine(_tampered(tmp_path, "kernels/kibi_add_s8.c", old, new, target))
     with pytest.raises(EmulationError) as caught:
         engine.run(seeded_inputs(residual_network(), 0))
     assert caught.value.function == "residual_kibi_add_s8"

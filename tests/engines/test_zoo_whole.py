@@ -44,7 +44,7 @@ def test_model_equals_tflm_in_all_engines(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33"])
+@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "rv32imac", "rv32imafc"])
 @pytest.mark.parametrize("name", _RUNNABLE)
 def test_simplified_model_equals_tflm_on_every_core(name: str, core: str, tmp_path: Path) -> None:
     """After the lossless passes, with the kernels for each core: two seeded runs."""

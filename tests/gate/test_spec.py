@@ -61,7 +61,7 @@ def test_models_have_places_with_budgets_of_their_own() -> None:
         ("goal =", "gaol =", "no key 'gaol'. Did you mean 'goal'"),
         ('"speed"', '"sped"', "goal is 'sped'. Did you mean 'speed'"),
         ('"rp2040"]', '"rp2041"]', "unknown board 'rp2041'. Did you mean 'rp2040'"),
-        ('"rp2040"]', '"esp32c3"]', "has the core riscv32imc, which is not emulated"),
+        ('"rp2040"]', '"esp32s3"]', "has the core xtensa-lx7, which is not emulated"),
         ('"rp2040"]', '"nucleo-f446re"]', "a board or target is there twice"),
         ('"cortex-m33"', '"host"', "'host' is not emulated"),
         ('"cortex-m33"', '"cortex-m34"', "unknown target 'cortex-m34'"),

@@ -3,6 +3,7 @@
 from tests.mutations.mutation import Mutation
 
 _MODEL = ("tests/emulator/test_waits.py", "-k", "plain_one")
+_RISCV = "tests/emulator/test_riscv.py"
 _CAUSES = ("tests/emulator/test_waits.py", "-k", "by_cause")
 
 EMULATOR: tuple[Mutation, ...] = (
@@ -69,5 +70,61 @@ EMULATOR: tuple[Mutation, ...] = (
         "FLASH_ADDRESS if code_in_ram else FLASH_ADDRESS",
         "Code that was copied to RAM waits for the flash.",
         ("tests/emulator/test_waits.py", "-k", "code_in_ram"),
+    ),
+    Mutation(
+        "emulator.risc-v-offsets-have-no-sign",
+        "emulator/riscv/decode.py",
+        "upper = _signed(word >> 20, 12)",
+        "upper = word >> 20",
+        "A load below its base is taken for one far above it.",
+        (_RISCV, "-k", "wide_instructions"),
+    ),
+    Mutation(
+        "emulator.risc-v-frames-are-not-seen",
+        "emulator/riscv/decode.py",
+        "base == STACK and upper >= 0",
+        "base == STACK",
+        "No addition to the stack pointer lowers it.",
+        (_RISCV, "-k", "lower_the_stack"),
+    ),
+    Mutation(
+        "emulator.risc-v-words-are-at-any-address",
+        "emulator/riscv/decode.py",
+        "else max(step.align, step.size)",
+        "else step.align",
+        "Misaligned words pass the guard.",
+        (_RISCV, "-k", "misaligned"),
+    ),
+    Mutation(
+        "emulator.risc-v-cores-have-all-extensions",
+        "emulator/riscv/decode.py",
+        'form.extension == "i" or form.extension in extensions',
+        "True",
+        "Atomics and floats run on cores that do not have them.",
+        (_RISCV, "-k", "extension"),
+    ),
+    Mutation(
+        "emulator.risc-v-stack-is-aligned-to-8",
+        "emulator/riscv/architecture.py",
+        "stack_alignment=16",
+        "stack_alignment=8",
+        "A function is called with a stack pointer that its procedure call standard does not allow.",
+        (_RISCV, "-k", "beyond_eight"),
+    ),
+    Mutation(
+        "emulator.hazard3-remembers-branches-forward",
+        "emulator/hook.c",
+        "} else if (address < s->next) {",
+        "} else {",
+        "A branch that is not taken, or taken forward, is predicted to be taken.",
+        ("tests/emulator/test_hazard3.py", "-k", "known_code"),
+    ),
+    Mutation(
+        "emulator.hazard3-stores-wait-for-data",
+        "emulator/riscv/cycles.py",
+        "_READ_SECOND = frozenset({_AMO, _OP, _BRANCH})",
+        "_READ_SECOND = frozenset({_AMO, _OP, _BRANCH, 0x23})",
+        "What was loaded and is stored by the next instruction costs a cycle.",
+        ("tests/emulator/test_hazard3.py", "-k", "known_code"),
     ),
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kibi.kernels import kernel_folder, text_of
-from kibi.targets import target
+from kibi.targets import Target, target
 from kibi.toolchain import compile_objects, compilers
 from kibi.toolchain.compilers import find_compiler
 
@@ -20,29 +20,30 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilers, "_zig_path", lambda: str(zig))
 
 
-def _code(folder: Path) -> list[bytes]:
+def _code(folder: Path, processor: Target) -> list[bytes]:
     """What is linked of two kernels: the sections of an object that hold code and constants."""
     from elftools.elf.elffile import ELFFile  # noqa: PLC0415
 
     found = []
     for name in ("kibi_add_s8.c", "kibi_softmax_f32.c"):
-        (folder / name).write_text(text_of(name, ("armv7em", "portable")).text, encoding="utf-8")
-        includes = [kernel_folder("armv7em"), kernel_folder("portable")]
-        (made,) = compile_objects([folder / name], target("cortex-m4"), level="s", includes=includes)
+        (folder / name).write_text(text_of(name, processor.kernel_sets).text, encoding="utf-8")
+        includes = [kernel_folder(each) for each in processor.kernel_sets]
+        (made,) = compile_objects([folder / name], processor, level="s", includes=includes)
         with made.open("rb") as stream:
             sections = ELFFile(stream).iter_sections()
             found += [each.data() for each in sections if each.name.startswith((".text", ".rodata"))]
     return found
 
 
-def test_code_is_that_of_zig_s_driver(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("name", ["cortex-m4", "rv32imac", "rv32imafc"])
+def test_code_is_that_of_zig_s_driver(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Byte for byte, so that no figure depends on the way."""
-    processor = target("cortex-m4")
+    processor = target(name)
     assert find_compiler("zig", processor).c[-1] == "clang"
-    first = _code(tmp_path)
+    first = _code(tmp_path, processor)
     request.getfixturevalue("driver")
     assert find_compiler("zig", processor).c[-1] == "cc"
-    assert _code(tmp_path) == first
+    assert _code(tmp_path, processor) == first
     assert sum(map(len, first)) > 500
 
 

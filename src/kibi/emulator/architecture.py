@@ -22,6 +22,7 @@ class Step:
         is_store: True if it writes what it accesses.
         lowers_stack: True if the stack pointer may be lower afterwards.
         is_conditional: True if the core may skip it, although no branch leads past it.
+        is_predicted: True for a branch of a core that predicts the last one that it took backward.
         cost: its cycles; zeros where no table exists.
     """
 
@@ -37,6 +38,7 @@ class Step:
     is_store: bool = False
     lowers_stack: bool = False
     is_conditional: bool = False
+    is_predicted: bool = False
     cost: Cost = UNKNOWN
 
 

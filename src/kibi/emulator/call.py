@@ -17,7 +17,7 @@ class Call:
         by_operator: those instructions by operator label; the label "" is what ran outside all operators. Their sum is
             `instructions`.
         stack_bytes: the most that the stack held, without arguments passed on it.
-        cycles_estimate: cycles by Arm's published tables, see `kibi.emulator.arm.cycles`, and those that the core waits for its
+        cycles_estimate: cycles by published tables, see `kibi.emulator.arm.cycles`, and those that the core waits for its
             memory; None where no table exists.
         spent: these cycles by operator label; None where no table exists.
     """

@@ -61,6 +61,8 @@ def _flags(step: Step) -> Flag:
         flags |= Flag.MOVES_STACK
     if step.is_conditional:
         flags |= Flag.CONDITIONAL
+    if step.is_predicted:
+        flags |= Flag.PREDICTED
     return flags
 
 

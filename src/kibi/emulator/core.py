@@ -256,7 +256,7 @@ class Core:
         state = self._state
         state.instructions = state.cycles = state.waited = state.label_start = state.label = state.pending = 0
         state.verdict = int(Verdict.RUNNING)
-        state.return_address = state.return_stack = 0
+        state.return_address = state.return_stack = state.predicted = 0
         state.limit, state.next, state.lowest_stack = limit, entry, stack
         state.by_label = counts.ctypes.data
         state.code, state.ranges = code.ctypes.data, self._blocks.ranges.ctypes.data

@@ -16,6 +16,7 @@ enum { /* what an instruction does */
     MOVES_STACK = 16, /* may lower the stack pointer */
     CONDITIONAL = 32, /* under Arm's IT instruction; unicorn does not call us where its condition fails, and we count it later */
     REFUSED = 64,     /* undefined, or nothing that a kernel may use */
+    PREDICTED = 128,  /* a branch of a core that predicts the last one that it took backward */
     RARE = ENTERS | RETURNS | REFUSED
 };
 
@@ -64,7 +65,7 @@ typedef struct {
     uint32_t return_address;
     uint32_t return_stack;
     uint32_t lowest_stack;
-    uint32_t pending; /* the instruction before may have lowered the stack pointer */
+    uint32_t pending; /* MOVES_STACK and PREDICTED of the instruction before */
     uint32_t verdict;
     uint32_t fault_pc;
     uint32_t fault_address;
@@ -74,6 +75,7 @@ typedef struct {
     uint32_t foreseen_store;
     uint32_t stack_register;  /* unicorn's numbers */
     uint32_t return_register; /* ... of what holds the address that a function returns to */
+    uint32_t predicted;       /* the address after the branch that is predicted to be taken, or 0 */
 } kibi_state;
 
 void kibi_on_instruction(void *engine, uint64_t address, uint32_t size, void *user);
@@ -158,6 +160,25 @@ static uint32_t cost_of_arrival(kibi_state *s, const kibi_instruction *instructi
     return instruction->cost_next + skipped;
 }
 
+/* Settles what the instruction before this one left open: the stack pointer, and its branch. Returns the present cycles. */
+static uint32_t settle(kibi_state *s, void *engine, uint32_t address, uint32_t cost)
+{
+    if ((s->pending & MOVES_STACK) != 0u) {
+        const uint32_t stack = read_register(s, engine, (int)s->stack_register);
+        s->lowest_stack = stack < s->lowest_stack ? stack : s->lowest_stack;
+    }
+    if ((s->pending & PREDICTED) != 0u) {
+        if (s->predicted == s->next) {
+            cost = address == s->next ? cost + 1u : cost - 1u; /* wrong: refilled; right: not refilled */
+            s->predicted = address == s->next ? 0u : s->predicted;
+        } else if (address < s->next) {
+            s->predicted = s->next;
+        }
+    }
+    s->pending = 0u;
+    return cost;
+}
+
 static int allows(const kibi_range *range, uint32_t address, uint32_t size, uint32_t is_store)
 {
     return address >= range->first && address < range->end && size <= range->end - address &&
@@ -218,13 +239,11 @@ ALWAYS_INLINE void on_instruction(kibi_state *s, void *engine, uint64_t wide_add
         return;
     }
     cost = address == s->next ? instruction->cost_next : cost_of_arrival(s, instruction, address);
+    if (s->pending != 0u) {
+        cost = settle(s, engine, address, cost);
+    }
     s->next = address + size;
     s->foreseen_size = 0u;
-    if (s->pending != 0u) {
-        const uint32_t stack = read_register(s, engine, (int)s->stack_register);
-        s->lowest_stack = stack < s->lowest_stack ? stack : s->lowest_stack;
-        s->pending = 0u;
-    }
     if ((instruction->flags & RARE) != 0u) {
         if ((instruction->flags & REFUSED) != 0u) {
             stop(s, engine, BAD_INSTRUCTION, address, address, size);
@@ -245,7 +264,7 @@ ALWAYS_INLINE void on_instruction(kibi_state *s, void *engine, uint64_t wide_add
         check_access(s, engine, address, instruction, has_waits);
     }
     s->cycles += cost;
-    s->pending = instruction->flags & MOVES_STACK;
+    s->pending = instruction->flags & (MOVES_STACK | PREDICTED);
 }
 
 void kibi_on_instruction(void *engine, uint64_t wide_address, uint32_t size, void *user)

@@ -21,6 +21,7 @@ class Flag(IntFlag):
     MOVES_STACK = 16
     CONDITIONAL = 32
     REFUSED = 64
+    PREDICTED = 128
 
 
 class Verdict(IntEnum):
@@ -56,7 +57,7 @@ class State(ctypes.Structure):
             for name in (
                 "code_first", "code_count", "range_count", "next", "label", "return_address", "return_stack",
                 "lowest_stack", "pending", "verdict", "fault_pc", "fault_address", "fault_size", "foreseen_address",
-                "foreseen_size", "foreseen_store", "stack_register", "return_register",
+                "foreseen_size", "foreseen_store", "stack_register", "return_register", "predicted",
             )
         ),
     )  # fmt: skip

@@ -89,7 +89,7 @@ class Measurement:
         weights_bytes: flash for filters, biases, multipliers, shifts, tables, and the rows that stand outside of inputs.
         flash_bytes: their sum.
         instructions: of one inference; one that the condition of an IT block skips counts, too.
-        cycles_estimate: cycles by Arm's tables, with those of `waits`; None if there is no table for the core.
+        cycles_estimate: cycles by published tables, with those of `waits`; None if there is no table for the core.
         calls_instructions, calls_cycles_estimate: the part of them outside of operators: the order, and the calls of operators.
             With those of `ops`, they add up to `instructions` and to `cycles_estimate`.
         bit_exact: True if the device's outputs equal the Python runtime's.

@@ -1,6 +1,7 @@
 """The target table: what Kibi knows of each processor.
 
-Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. Clock
+Compiler flags for zig follow what its bundled clang models of each core: M4 and M7 have no FPU unless one is added. RISC-V cores
+are named by their extensions, because makers combine them freely. Clock
 rates are those of a common board, and serve only to convert cycle estimates to milliseconds.
 """
 
@@ -11,13 +12,14 @@ from kibi.errors import TargetError
 
 
 class Timing(Enum):
-    """The published timings that describe a core's pipeline; see `kibi.emulator.arm.cycles`."""
+    """The published timings that describe a core's pipeline; see `kibi.emulator.arm.cycles` and `kibi.emulator.riscv.cycles`."""
 
     CORTEX_M0PLUS = "cortex-m0+"
     CORTEX_M3 = "cortex-m3"
     CORTEX_M4 = "cortex-m4"
     CORTEX_M7 = "cortex-m7"
     CORTEX_M33 = "cortex-m33"
+    HAZARD3 = "hazard3"
 
     @property
     def remark(self) -> str:
@@ -36,6 +38,7 @@ class InstructionSet(Enum):
 _REMARKS = {
     Timing.CORTEX_M7: "by others' measurements, not validated",
     Timing.CORTEX_M33: "by the Cortex-M4's table",
+    Timing.HAZARD3: "by its author's table, not validated",
 }
 
 
@@ -88,14 +91,14 @@ class Target:
 
     @property
     def extensions(self) -> frozenset[str]:
-        """What the core has beside what its CPU model has by itself, by zig's names: of RISC-V the letters of the extensions."""
+        """What the CPU model has beside what it has by itself, by zig's names: of RISC-V, letters of extensions and `relax`."""
         return frozenset(self.zig_cpu.split("+")[1:])
 
 
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "portable")
-_RISCV = "riscv32-freestanding-none"
+_RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _RISCV_SETS = ("riscv", "portable")
 _TARGETS = (
     Target(
@@ -124,16 +127,20 @@ _TARGETS = (
         "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33,
     ),
     Target(
-        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", _RISCV_SETS, _RISCV, "generic_rv32+m+c", ("-march=rv32imc", "-mabi=ilp32"),
+        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", _RISCV_SETS, _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),
         "SIFIVE_E31", 4, False, False, 160_000_000, None,
     ),
     Target(
-        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, RP2350's Hazard3, GD32VF103)", _RISCV_SETS, _RISCV, "generic_rv32+m+a+c",
-        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, None,
+        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, GD32VF103)", _RISCV_SETS, _RISCV, "generic_rv32+m+a+c+relax",
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 160_000_000, None,
     ),
     Target(
-        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", _RISCV_SETS, _RISCV, "generic_rv32+m+a+f+c",
+        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", _RISCV_SETS, _RISCV, "generic_rv32+m+a+f+c+relax",
         ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None,
+    ),
+    Target(
+        "hazard3", "RISC-V Hazard3 (RP2350), as RV32IMAC", _RISCV_SETS, _RISCV, "generic_rv32+m+a+c+relax",
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, Timing.HAZARD3,
     ),
     Target(
         "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,

@@ -18,12 +18,13 @@ def targets(*, as_json: AsJson = False) -> None:
         print_json({"targets": [_record(target) for target in all_targets()]})
         return
     console = output()
-    rows = table(console, "!target", "processor", ">clock", "emulated", "cycles", "gcc")
+    rows = table(console, "!target", "processor", ">clock", "kernels", "emulated", "cycles", "gcc")
     for target in all_targets():
         rows.add_row(
             target.name,
             target.description,
             clock_text(target),
+            target.kernel_sets[0],
             "yes" if target.emulated_cpu else "no",
             "estimated" if target.timing else "",
             "yes" if target.is_host or target.instruction_set is InstructionSet.THUMB else "no",

@@ -3,15 +3,17 @@
 from unicorn import riscv_const, unicorn_const
 
 from kibi.emulator.architecture import Architecture, Step, processors_of
+from kibi.emulator.riscv.cycles import with_cycles
 from kibi.emulator.riscv.decode import REGISTERS, RETURN_ADDRESS, STACK, decode_span
-from kibi.targets import Target
+from kibi.targets import Target, Timing
 
 _FIRST_ARGUMENT, _ARGUMENTS = 10, 8
 _FLOATS_ON = 3 << 13  # the field FS of mstatus
 
 
 def _steps(address: int, code: bytes, target: Target) -> tuple[Step, ...]:
-    return decode_span(address, code, target.extensions, unaligned_words=target.unaligned_words)
+    steps = decode_span(address, code, target.extensions, unaligned_words=target.unaligned_words)
+    return with_cycles(steps, code) if target.timing is Timing.HAZARD3 else steps
 
 
 RISCV = Architecture(

@@ -1,0 +1,45 @@
+"""Models on the RISC-V targets: TFLM's bits, the operators' counts, and tuning."""
+
+from pathlib import Path
+
+import pytest
+
+import kibi
+import kibi.demo
+from kibi.engines import DeviceEngine
+from tests.support import zoo
+
+
+@zoo.requires_zoo
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("tflm_hello_int8", "rv32imc"),
+        ("mlperf_ad_int8", "rv32imc"),
+        ("mlperf_kws_int8", "rv32imac"),
+        ("tflm_micro_speech", "rv32imac"),
+        ("tflm_mnist_lstm_float", "rv32imac"),
+        ("tflm_mnist_lstm_float", "rv32imafc"),
+    ],
+)
+def test_real_model_equals_tflm(name: str, target: str, tmp_path: Path) -> None:
+    """One seeded run, with floats in software and in hardware; what the operators take adds up to what was counted."""
+    model = kibi.load(zoo.model_path(name))
+    engine = DeviceEngine(kibi.compile(model, kibi.plan(model, target), tmp_path, target=target))
+    inputs = next(iter(zoo.seeded_runs(name)))
+    assert tuple(map(zoo.digest, engine.run(inputs))) == zoo.catalog()[name].output_digests[0]
+    assert engine.last is not None
+    assert sum(engine.last.by_operator.values()) == engine.last.instructions
+    assert engine.last.cycles_estimate is None
+    assert 0 < engine.last.stack_bytes < 1024
+
+
+def test_tuning_counts_on_the_core_of_the_target() -> None:
+    """The kernels that may run a layer are counted on it, and the plan has those with the fewest instructions."""
+    model = kibi.load(kibi.demo.model_path())
+    tuning = kibi.tune(model, target="rv32imac")
+    made = kibi.plan(model, "rv32imac", tuning=tuning)
+    assert made.kernels == tuning.kernels
+    for layer in tuning.layers:
+        least = min(each.instructions for each in layer.candidates)
+        assert {each.kernel: each.instructions for each in layer.candidates}[layer.chosen] == least
