@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+import kibi
 from kibi.ir import KernelCall
 from kibi.kernels.params.halves import FullyConnectedHalvesParams
 from kibi.quant import requantize
-from kibi.selection.fully_connected_halves import FULLY_CONNECTED_HALVES
-from tests.kernels.emulated import Bench, Kernels, linked
+from kibi.selection.fully_connected_halves import pack_convolution, pack_fully_connected
+from tests.kernels.emulated import Bench, Kernels, linked, run
+from tests.ops.comparison import assert_same, graph_of
+from tests.ops.convolutions import Geometry, convolution
 from tests.quant.boundaries import TRIPLES
 
 _KERNEL = "kibi_fully_connected_s8_halves"
@@ -48,7 +51,7 @@ def _call(weights: np.ndarray, *, pieces: int = 1, vectors: int = 1, **constants
 
 
 def _packed(call: KernelCall) -> KernelCall:
-    packed = FULLY_CONNECTED_HALVES.pack(call)
+    packed = pack_fully_connected(call)
     assert packed is not None
     return packed
 
@@ -83,6 +86,20 @@ def test_layers_of_any_shape_equal_the_rule(kernels: Kernels, reach: int) -> Non
     assert ended == {False, True} or reach == 4
 
 
+def test_convolutions_to_rows_of_one_pixel_equal_the_reference(kernels: Kernels) -> None:
+    """Windows of several rows and columns, also with columns outside."""
+    for geometry in (
+        Geometry(6, 16, kernel=(3, 1), size=(5, 1)),
+        Geometry(4, 8, kernel=(2, 5), padding="VALID", size=(3, 5)),
+    ):
+        case = convolution(geometry)
+        graph = graph_of(case)
+        packed = pack_convolution(graph.general_calls[0])
+        assert packed is not None
+        found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(0), packed)
+        assert_same(graph, [found], kibi.run(graph, None, case.inputs))
+
+
 def test_sums_at_the_ends_of_a_half(kernels: Kernels) -> None:
     """The largest weights that fit, with the inputs that make their sums least and greatest, in either channel of a pair."""
     signs = np.array(np.meshgrid(*[[1, -1]] * 4)).reshape(4, -1).T
@@ -112,4 +129,4 @@ def test_every_boundary(kernels: Kernels) -> None:
 )
 def test_what_the_kernel_refuses(shape: tuple[int, int], value: int, what: str) -> None:
     """Such layers keep the general kernel."""
-    assert FULLY_CONNECTED_HALVES.pack(_call(np.full(shape, value))) is None, what
+    assert pack_fully_connected(_call(np.full(shape, value))) is None, what

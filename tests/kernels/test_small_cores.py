@@ -133,6 +133,8 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(target: str, oper
     cases = [s8_case(operator, seed) for seed in range(_OVERLAID)]
     if operator == "CONV_2D":
         cases += [convolution(each) for each in GEOMETRIES]
+    else:
+        cases += [convolution(Geometry(6, 6, stride=each, groups=0)) for each in (1, 2)]
     assert check_in_place(kernels, kernel, cases) > len(cases)
 
 

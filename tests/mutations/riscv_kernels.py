@@ -33,7 +33,7 @@ RISCV_KERNELS = (
         "kernels.riscv-depthwise-writes-over-channels",
         "kernels/riscv/kibi_depthwise_conv2d_s8.c",
         "% (uintptr_t)p->channels != 0",
-        "% (uintptr_t)p->channels == 1",
+        "% (uintptr_t)p->channels == (uintptr_t)p->channels",
         "A row is computed channel by channel where its output is in the place of other channels.",
         (_SMALL, "-k", "declared_distance and DEPTHWISE and rv32imac"),
     ),

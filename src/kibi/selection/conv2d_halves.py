@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.halves import Conv2DHalvesParams
+from kibi.kernels.params.needed_parts import needed_parts
 from kibi.selection.convolution_call import blocks_distance, dense
 from kibi.selection.variant import Goal, Variant
 
@@ -18,6 +19,8 @@ _FLAGS = 32
 """Groups that share a word of breaks."""
 MOST_PIXELS = 6
 """Of a block."""
+_MOST_OF_SINGLES = 8
+"""Output channels from which on rows of one pixel have better kernels."""
 _FEW_BYTES, _ROOMY_BYTES = 2048, 8192
 """The most scratch that is taken where the arena should be small, and the most that is of use."""
 _BLOCK = (2.9, 2.45, 2.2)
@@ -40,10 +43,10 @@ class Blocks:
 
 
 def pack(call: KernelCall) -> KernelCall | None:
-    """Weights of two channels side by side; None for groups, for two products that do not fit 16 bits, or too little scratch."""
+    """Weights of two channels side by side; None for other layers, two products that do not fit, or too little scratch."""
     call = dense(call)
     layer = call.params_as(Conv2DS8Params)
-    if layer.groups > 1:
+    if not _is_for(layer):
         return None
     blocks = _blocks(layer, call.scratch_bytes)
     weights = grouped_weights(layer)
@@ -67,7 +70,16 @@ def pack(call: KernelCall) -> KernelCall | None:
         params,
         blocks.scratch_bytes,
         inplace_distance_bytes=(blocks_distance(call, sizes),),
+        features=needed_parts(params),
     )
+
+
+def _is_for(layer: Conv2DS8Params) -> bool:
+    """True for rows of several pixels, without groups, and for rows of one pixel with few channels.
+
+    Of single pixels half of the products are of no use. Where there are few, they cost less than the flash of one more kernel.
+    """
+    return layer.groups == 1 and (layer.output_width > 1 or layer.output_channels < _MOST_OF_SINGLES)
 
 
 def grouped_weights(layer: Conv2DS8Params) -> NDArray[np.int64]:
@@ -132,7 +144,7 @@ def _cost(layer: Conv2DS8Params, blocks: Blocks) -> float:
 def _scratch(call: KernelCall, goal: Goal) -> int:
     """The scratch of the fastest blocks: a little, or, for speed, as much as is of use."""
     layer = dense(call).params_as(Conv2DS8Params)
-    if layer.groups > 1:
+    if not _is_for(layer):
         return 0
     found = _blocks(layer, _ROOMY_BYTES if goal is Goal.SPEED else _FEW_BYTES)
     return 0 if found is None else found.scratch_bytes

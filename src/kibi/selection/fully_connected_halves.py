@@ -4,11 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
+from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.fully_connected import FullyConnectedS8Params
 from kibi.kernels.params.halves import FullyConnectedHalvesParams
+from kibi.ops.overlap import least_distance
 from kibi.selection.conv2d_halves import fit_halves, flag_words
+from kibi.selection.fully_connected_blocks import Vectors, vectors_of, vectors_of_window
 from kibi.selection.variant import Goal, Variant
 
+_KERNEL = "kibi_fully_connected_s8_halves"
 _BLOCK = 8
 """Output channels of a block."""
 _FLAGS = 32
@@ -19,27 +23,49 @@ _MOST_PADDED = 8
 """Of the channels, at most one part in so many may be without weights: they take as much flash as others."""
 
 
-def pack(call: KernelCall) -> KernelCall | None:
+def pack_fully_connected(call: KernelCall) -> KernelCall | None:
     """Weights of two channels and two elements in a word; None for odd pieces or sizes, or for products that do not fit 16 bits."""
-    layer = call.params_as(FullyConnectedS8Params)
-    channels = layer.output_channels
+    return _packed(call, call.params_as(FullyConnectedS8Params), vectors_of(call))
+
+
+def pack_convolution(call: KernelCall) -> KernelCall | None:
+    """The same of a convolution with rows of one pixel and a window of neighbouring columns; None for others, too."""
+    read = vectors_of_window(call)
+    return None if read is None else _packed(call, call.params_as(Conv2DS8Params), read)
+
+
+def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, layer: Vectors) -> KernelCall | None:
+    channels, pieces, piece = layer.weights.shape
     padded = -channels % _BLOCK
-    if layer.piece % 2 or padded * _MOST_PADDED > channels:
+    if piece % 2 or padded * _MOST_PADDED > channels:
         return None
-    weights = layer.filter.reshape(channels, -1, 2).astype(np.int64)
+    weights = layer.weights.reshape(channels, -1, 2)
     blocks = np.pad(weights, ((0, padded), (0, 0), (0, 0))).reshape(-1, _BLOCK // 2, 2, weights.shape[1], 2)
     if not fit_halves(blocks):
         return None
     raised = (blocks + _RAISED).astype(np.uint8).transpose(0, 3, 1, 2, 4)
     params = FullyConnectedHalvesParams(
         filter=np.ascontiguousarray(raised).reshape(-1).view("<i4"),
-        breaks=flag_words(_ends(blocks.reshape(len(blocks), _BLOCK, -1, 2), layer.piece // 2)),
-        bias=np.pad(layer.bias, (0, padded)),
-        multiplier=layer.multiplier,
-        shift=layer.shift,
-        **layer.scalars_for(FullyConnectedHalvesParams),
+        breaks=flag_words(_ends(blocks.reshape(len(blocks), _BLOCK, -1, 2), piece // 2)),
+        bias=np.pad(layer.bias, (0, padded)).astype(np.int32),
+        multiplier=layer.multiplier.astype(np.int32),
+        shift=layer.shift.astype(np.int8),
+        piece=piece,
+        pieces=pieces,
+        vectors=layer.vectors,
+        vectors_per_row=layer.vectors_per_row,
+        output_channels=channels,
+        output_zero_point=given.output_zero_point,
+        activation_min=given.activation_min,
+        activation_max=given.activation_max,
     )
-    return KernelCall("kibi_fully_connected_s8_halves", params, inplace_distance_bytes=call.inplace_distance_bytes)
+    # A vector is read again for each block of eight.
+    last = (channels - 1) // _BLOCK * _BLOCK
+    reads = ((vector * pieces * piece, vector * channels + last) for vector in range(layer.vectors))
+    distance = call.inplace_distance_bytes[0] if call.inplace_distance_bytes else None
+    if distance is not None and distance < least_distance(reads):
+        return None
+    return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
 def _ends(weights: NDArray[np.int64], piece: int) -> NDArray[np.bool_]:
@@ -65,6 +91,7 @@ def _ends(weights: NDArray[np.int64], piece: int) -> NDArray[np.bool_]:
     return ends
 
 
-FULLY_CONNECTED_HALVES = Variant(
-    "kibi_fully_connected_s8_halves", "kibi_fully_connected_s8", "riscv", frozenset(Goal), pack
+FULLY_CONNECTED_HALVES = (
+    Variant(_KERNEL, "kibi_fully_connected_s8", "riscv", frozenset(Goal), pack_fully_connected),
+    Variant(_KERNEL, "kibi_conv2d_s8", "riscv", frozenset(Goal), pack_convolution),
 )

@@ -1,7 +1,12 @@
 """Parameters of the kernels that multiply two elements in the halves of a word at once, on cores that multiply one pair a time."""
 
+from types import MappingProxyType
+
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
+
+_REST = "(output_width - output_width // pixels * pixels)"
+"""Pixels after whole blocks."""
 
 
 class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
@@ -58,6 +63,13 @@ class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
         scratch: ceil(pixels, 2) * 16 * (ceil(taps * input_channels, 4) + \
             min(1, kernel_rows * kernel_width - taps) * ceil(output_channels, 2)) aligned 4
     """
+    parts = MappingProxyType(
+        {
+            "KIBI_ADD_HALVES_OF_1": ("3 <= pixels", f"1 <= ({_REST} - 1) * ({_REST} - 2)"),
+            "KIBI_ADD_HALVES_OF_2": ("1 <= (pixels - 3) * (pixels - 4)", f"1 <= ({_REST} - 3) * ({_REST} - 4)"),
+            "KIBI_ADD_HALVES_OF_3": ("pixels <= 4",),
+        }
+    )
 
 
 class FullyConnectedHalvesParams(Params, kernels=("kibi_fully_connected_s8_halves",)):

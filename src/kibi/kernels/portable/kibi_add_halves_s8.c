@@ -1,6 +1,17 @@
 /* Sums of products of int8 in the halves of words, portable. */
 #include "kibi_add_halves_s8.h"
 
+/* Parts that only some layers need: blocks of so many pairs of pixels. */
+#ifndef KIBI_ADD_HALVES_OF_1
+#define KIBI_ADD_HALVES_OF_1 1
+#endif
+#ifndef KIBI_ADD_HALVES_OF_2
+#define KIBI_ADD_HALVES_OF_2 1
+#endif
+#ifndef KIBI_ADD_HALVES_OF_3
+#define KIBI_ADD_HALVES_OF_3 1
+#endif
+
 /* The sums of a pair of pixels for both channels, those of the first pixel with 2**16 times those of the second one, and those of the
  * last few products. */
 #define LOAD(p)                                                                   \
@@ -69,33 +80,47 @@
 #define PAIRS 1
 #define EACH_1(F) F(0)
 #define EACH_AT_1(F, k) F(0, k)
+#if KIBI_ADD_HALVES_OF_1
 static void of_1(uint32_t *sums, const int8_t *w, const uint32_t *x, int32_t count, uint32_t flags,
                  const int32_t *bias)
 ADD_HALVES(EACH_1, EACH_AT_1)
+#endif
 #undef PAIRS
 #define PAIRS 2
 #define EACH_2(F) F(0) F(1)
 #define EACH_AT_2(F, k) F(0, k) F(1, k)
+#if KIBI_ADD_HALVES_OF_2
 static void of_2(uint32_t *sums, const int8_t *w, const uint32_t *x, int32_t count, uint32_t flags,
                  const int32_t *bias)
 ADD_HALVES(EACH_2, EACH_AT_2)
+#endif
 #undef PAIRS
 #define PAIRS 3
 #define EACH_3(F) F(0) F(1) F(2)
 #define EACH_AT_3(F, k) F(0, k) F(1, k) F(2, k)
+#if KIBI_ADD_HALVES_OF_3
 static void of_3(uint32_t *sums, const int8_t *w, const uint32_t *x, int32_t count, uint32_t flags,
                  const int32_t *bias)
 ADD_HALVES(EACH_3, EACH_AT_3)
+#endif
 #undef PAIRS
 
 void kibi_add_halves_s8(uint32_t *sums, const int8_t *w, const uint32_t *x, int32_t count, uint32_t flags, int32_t pairs,
                         const int32_t *bias)
 {
+#if KIBI_ADD_HALVES_OF_3
     if (pairs == 3) {
         of_3(sums, w, x, count, flags, bias);
-    } else if (pairs == 2) {
+    }
+#endif
+#if KIBI_ADD_HALVES_OF_2
+    if (pairs == 2) {
         of_2(sums, w, x, count, flags, bias);
-    } else {
+    }
+#endif
+#if KIBI_ADD_HALVES_OF_1
+    if (pairs == 1) {
         of_1(sums, w, x, count, flags, bias);
     }
+#endif
 }

@@ -3,6 +3,17 @@
 
 #include "kibi_assembly.h"
 
+/* Parts that only some layers need: blocks of so many pairs of pixels. */
+#ifndef KIBI_ADD_HALVES_OF_1
+#define KIBI_ADD_HALVES_OF_1 1
+#endif
+#ifndef KIBI_ADD_HALVES_OF_2
+#define KIBI_ADD_HALVES_OF_2 1
+#endif
+#ifndef KIBI_ADD_HALVES_OF_3
+#define KIBI_ADD_HALVES_OF_3 1
+#endif
+
 /* Both channels' weights of an element, at `first` and `second` of the group. */
 #define WEIGHTS(first, second)      \
     "lb a6, " first "(a1)\n"        \
@@ -118,6 +129,7 @@
  *   sp + 8    sums
  *   sp + 12   s0 … s11 of the caller
  * Stack: 64 bytes. */
+#if KIBI_ADD_HALVES_OF_1
 static KIBI_NOINLINE KIBI_NAKED void add_1(KIBI_IN_REGISTER uint32_t *sums, KIBI_IN_REGISTER const int8_t *w,
                                       KIBI_IN_REGISTER const uint32_t *x, KIBI_IN_REGISTER int32_t count,
                                       KIBI_IN_REGISTER uint32_t flags, KIBI_IN_REGISTER int32_t pairs,
@@ -136,7 +148,9 @@ static KIBI_NOINLINE KIBI_NAKED void add_1(KIBI_IN_REGISTER uint32_t *sums, KIBI
         ADD_0 END_GROUP("16")
         LEAVE(KEEP_1, MOVE_1));
 }
+#endif
 
+#if KIBI_ADD_HALVES_OF_2
 static KIBI_NOINLINE KIBI_NAKED void add_2(KIBI_IN_REGISTER uint32_t *sums, KIBI_IN_REGISTER const int8_t *w,
                                       KIBI_IN_REGISTER const uint32_t *x, KIBI_IN_REGISTER int32_t count,
                                       KIBI_IN_REGISTER uint32_t flags, KIBI_IN_REGISTER int32_t pairs,
@@ -155,7 +169,9 @@ static KIBI_NOINLINE KIBI_NAKED void add_2(KIBI_IN_REGISTER uint32_t *sums, KIBI
         ADD_0 ADD_1 END_GROUP("32")
         LEAVE(KEEP_2, MOVE_2));
 }
+#endif
 
+#if KIBI_ADD_HALVES_OF_3
 static KIBI_NOINLINE KIBI_NAKED void add_3(KIBI_IN_REGISTER uint32_t *sums, KIBI_IN_REGISTER const int8_t *w,
                                       KIBI_IN_REGISTER const uint32_t *x, KIBI_IN_REGISTER int32_t count,
                                       KIBI_IN_REGISTER uint32_t flags, KIBI_IN_REGISTER int32_t pairs,
@@ -174,15 +190,24 @@ static KIBI_NOINLINE KIBI_NAKED void add_3(KIBI_IN_REGISTER uint32_t *sums, KIBI
         ADD_0 ADD_1 ADD_2 END_GROUP("48")
         LEAVE(KEEP_3, MOVE_3));
 }
+#endif
 
 void kibi_add_halves_s8(uint32_t *sums, const int8_t *w, const uint32_t *x, int32_t count, uint32_t flags, int32_t pairs,
                         const int32_t *bias)
 {
+#if KIBI_ADD_HALVES_OF_3
     if (pairs == 3) {
         add_3(sums, w, x, count, flags, pairs, bias);
-    } else if (pairs == 2) {
+    }
+#endif
+#if KIBI_ADD_HALVES_OF_2
+    if (pairs == 2) {
         add_2(sums, w, x, count, flags, pairs, bias);
-    } else {
+    }
+#endif
+#if KIBI_ADD_HALVES_OF_1
+    if (pairs == 1) {
         add_1(sums, w, x, count, flags, pairs, bias);
     }
+#endif
 }
