@@ -12,6 +12,7 @@ from kibi.quant import requantize
 from kibi.selection import Goal
 from kibi.selection.choice import choose
 from kibi.selection.conv2d_halves import CONV2D_HALVES, fit_halves
+from kibi.selection.sums import MOST_SIZE
 from kibi.targets import target
 from tests.kernels.emulated import Bench, Kernels, linked, run
 from tests.kernels.in_place import differing_distances
@@ -114,14 +115,15 @@ def test_sums_at_the_ends_of_a_half(kernels: Kernels) -> None:
 
 def test_every_boundary(kernels: Kernels) -> None:
     """Sums of nothing but the bias, each with its multiplier and shift, to the left and to the right."""
-    acc, multiplier, shift = np.array(TRIPLES, np.int32).T
-    channels = len(acc)
-    packed = CONV2D_HALVES.pack(_call(np.zeros((channels, 4)), acc, multiplier, shift, 3))
-    assert packed is not None
-    scaled = requantize(acc, multiplier, shift).astype(np.int64) + 3
-    scaled = (scaled + (1 << 31)) % (1 << 32) - (1 << 31)
-    for row in _outputs(kernels, packed, np.zeros((3, 4))):
-        np.testing.assert_array_equal(row, np.clip(scaled, -128, 127))
+    triples = np.array(TRIPLES, np.int32)
+    for part in np.array_split(triples, len(triples) // MOST_SIZE + 1):
+        acc, multiplier, shift = part.T
+        packed = CONV2D_HALVES.pack(_call(np.zeros((len(acc), 4)), acc, multiplier, shift, 3))
+        assert packed is not None
+        scaled = requantize(acc, multiplier, shift).astype(np.int64) + 3
+        scaled = (scaled + (1 << 31)) % (1 << 32) - (1 << 31)
+        for row in _outputs(kernels, packed, np.zeros((3, 4))):
+            np.testing.assert_array_equal(row, np.clip(scaled, -128, 127))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.halves import Conv2DHalvesParams
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.selection.convolution_call import blocks_distance, dense
+from kibi.selection.sums import MOST_SIZE
 from kibi.selection.variant import Goal, Variant
 
 _GROUP = 4
@@ -79,7 +80,9 @@ def _is_for(layer: Conv2DS8Params) -> bool:
 
     Of single pixels half of the products are of no use. Where there are few, they cost less than the flash of one more kernel.
     """
-    return layer.groups == 1 and (layer.output_width > 1 or layer.output_channels < _MOST_OF_SINGLES)
+    if layer.groups > 1 or max(layer.scalars.values()) > MOST_SIZE:
+        return False
+    return layer.output_width > 1 or layer.output_channels < _MOST_OF_SINGLES
 
 
 def grouped_weights(layer: Conv2DS8Params) -> NDArray[np.int64]:

@@ -28,21 +28,21 @@ class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
     multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
     shift: Array = array(DType.S8, "[output_channels], -31 … 30")
     padding: Array = array(DType.S8, "[input_channels], the input's zero point")
-    input_width: int = number(DType.S32)
-    input_channels: int = number(DType.S32)
-    output_width: int = number(DType.S32)
-    output_channels: int = number(DType.S32)
-    output_zero_point: int = number(DType.S32)
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
-    kernel_rows: int = number(DType.S32)
-    kernel_width: int = number(DType.S32)
-    stride: int = number(DType.S32, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S32, "across")
-    pad: int = number(DType.S32, "columns of padding before the first input column")
-    pixels: int = number(DType.S32, "of a block: at most 6")
+    input_width: int = number(DType.S16)
+    input_channels: int = number(DType.S16)
+    output_width: int = number(DType.S16)
+    output_channels: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16)
+    activation_min: int = number(DType.S16)
+    activation_max: int = number(DType.S16)
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    pixels: int = number(DType.S16, "of a block: at most 6")
     taps: int = number(
-        DType.S32,
+        DType.S16,
         "of a window that are multiplied at once: all; or some, where the number of input channels is a multiple of four: then "
         "sums are kept",
     )
@@ -51,7 +51,6 @@ class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, min(dilation, min(pixels, taps)))))))))
         require: 0 <= pad
-        require: (output_width - 1) * stride + (kernel_width - 1) * dilation + pad < 2**30
         require: pixels <= 6
         require: taps <= kernel_rows * kernel_width
         require: (kernel_rows * kernel_width - taps) * (input_channels % 4) <= 0

@@ -572,22 +572,22 @@ typedef struct {
     const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
     const int8_t *shift;       /* [output_channels], -31 ... 30 */
     const int8_t *padding;     /* [input_channels], the input's zero point */
-    int32_t input_width;
-    int32_t input_channels;
-    int32_t output_width;
-    int32_t output_channels;
-    int32_t output_zero_point;
-    int32_t activation_min;
-    int32_t activation_max;
-    int32_t kernel_rows;
-    int32_t kernel_width;
-    int32_t stride;            /* across; the pointers to rows account for the stride of rows */
-    int32_t dilation;          /* across */
-    int32_t pad;               /* columns of padding before the first input column */
-    int32_t pixels;            /* of a block: at most 6 */
+    int16_t input_width;
+    int16_t input_channels;
+    int16_t output_width;
+    int16_t output_channels;
+    int16_t output_zero_point;
+    int16_t activation_min;
+    int16_t activation_max;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    int16_t pad;               /* columns of padding before the first input column */
+    int16_t pixels;            /* of a block: at most 6 */
     /* of a window that are multiplied at once: all; or some, where the number of input channels is a multiple of
      * four: then sums are kept */
-    int32_t taps;
+    int16_t taps;
 } kibi_conv2d_s8_halves_params;
 
 /* CONV_2D with two pixels in the halves of a word: one output row.
