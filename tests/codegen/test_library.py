@@ -195,7 +195,7 @@ def test_gcc_builds_give_the_same_bits(glyphs: Graph, tmp_path: Path, level: str
 
 @pytest.mark.parametrize("target", [target.name for target in kibi.targets() if target.emulated_cpu])
 def test_every_emulated_core_gives_the_same_bits(glyphs: Graph, tmp_path: Path, target: str) -> None:
-    """Five cores, one answer for each tensor; the cycle estimate is there where a table is.
+    """One answer for each tensor; the cycle estimate is there where a table is.
 
     The model's output alone would say little: of noise, as of a clear digit, one class is certain.
     """

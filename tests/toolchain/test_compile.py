@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kibi.errors import ToolchainError
+from kibi.targets import InstructionSet, targets
 from kibi.targets import target as target_named
-from kibi.targets import targets
 from kibi.toolchain import build_image, compile_objects
 from tests.toolchain.tools import check_cross
 
@@ -27,6 +27,10 @@ def test_every_device_and_language_compiles(tmp_path: Path, name: str, compiler:
     """The standard headers that kernels may include are there, as C99 and as C++17, at all levels."""
     if compiler == "gcc":
         check_cross()
+        if target_named(name).instruction_set is not InstructionSet.THUMB:
+            with pytest.raises(ToolchainError, match=f"gcc does not support the target {name}. Use zig"):
+                compile_objects([_source(tmp_path, "")], target_named(name), compiler="gcc")
+            return
     text = (
         "#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
         "int32_t f(int8_t *to, const int8_t *from, size_t n);\n"
