@@ -18,7 +18,7 @@ from tests.quant.boundaries import TRIPLES
 from tests.toolchain.tools import check_gcc
 
 
-@pytest.mark.parametrize("kernel_set", ["portable", "armv6m"])
+@pytest.mark.parametrize("kernel_set", ["portable", "armv6m", "riscv"])
 @pytest.mark.parametrize(("compiler", "level"), [("zig", "2"), ("gcc", "1")])
 def test_requantize_in_c_every_boundary_equals_python(
     compiler: str, level: str, kernel_set: str, tmp_path: Path

@@ -1,4 +1,4 @@
-"""Armv7-M and Armv6-M: kernels with loops of their own give the reference's bits on emulated cores, and touch nothing beside."""
+"""Armv7-M, Armv6-M, RISC-V: kernels with loops of their own give the reference's bits on emulated cores, and touch nothing else."""
 
 from pathlib import Path
 
@@ -21,12 +21,17 @@ from tests.support.amount import sample
 from tests.support.operator_models import Case, s8_case
 from tests.toolchain.tools import check_cross
 
-_SETS = {"cortex-m3": "armv7m", "cortex-m0plus": "armv6m"}
-_BUILDS = tuple((target, *build) for target in _SETS for build in (("zig", "s"), ("gcc", "2")))
+_SETS = {"cortex-m3": "armv7m", "cortex-m0plus": "armv6m", "rv32imac": "riscv"}
+_COMPILED = tuple(
+    (target, compiler) for target in _SETS for compiler in ("zig", "gcc") if (target, compiler) != ("rv32imac", "gcc")
+)
+_BUILDS = tuple((target, compiler, "s" if compiler == "zig" else "2") for target, compiler in _COMPILED)
 _KERNELS = (
     "kibi_add_s8", "kibi_conv2d_s8", "kibi_conv2d_s8_int4", "kibi_depthwise_conv2d_s8", "kibi_fully_connected_s8",
     "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s8_int4", "kibi_fully_connected_s8_int4_accumulate", "kibi_mul_s8",
 )  # fmt: skip
+_PACKED = ("kibi_conv2d_s8_halves", "kibi_fully_connected_s8_halves")
+"""Kernels of variants, which other tests are for."""
 _DRAWN = 20
 _OVERLAID = 8
 _ROWS = 40
@@ -128,13 +133,15 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(target: str, oper
     cases = [s8_case(operator, seed) for seed in range(_OVERLAID)]
     if operator == "CONV_2D":
         cases += [convolution(each) for each in GEOMETRIES]
+    else:
+        cases += [convolution(Geometry(6, 6, stride=each, groups=0)) for each in (1, 2)]
     assert check_in_place(kernels, kernel, cases) > len(cases)
 
 
 @pytest.mark.parametrize("target", _SETS)
 def test_every_file_is_used(target: str) -> None:
     """All files of a set stand for a portable one or are included by one that does."""
-    used = closure(frozenset({*_KERNELS, "kibi_softmax_s8"}), (_SETS[target], *PORTABLE))
+    used = closure(frozenset({*_KERNELS, *_PACKED, "kibi_softmax_s8"}), (_SETS[target], *PORTABLE))
     assert {path.name for path in kernel_folder(_SETS[target]).iterdir()} <= set(used)
 
 
@@ -143,8 +150,7 @@ def test_every_file_is_used(target: str) -> None:
     sample(
         (name, compiler, level, language)
         for level, language in (("0", "c99"), ("s", "c++17"))
-        for name in (*_SETS, "host")
-        for compiler in ("zig", "gcc")
+        for name, compiler in (*_COMPILED, ("host", "zig"), ("host", "gcc"))
     ),
 )
 def test_sources_give_no_warning(target: str, compiler: str, level: str, language: str, tmp_path: Path) -> None:

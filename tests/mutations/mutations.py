@@ -14,12 +14,13 @@ from tests.mutations.packages import PACKAGES
 from tests.mutations.pages import PAGES
 from tests.mutations.planner import PLANNER
 from tests.mutations.quantization import QUANTIZATION
+from tests.mutations.riscv_kernels import RISCV_KERNELS
 from tests.mutations.runtime import RUNTIME
 from tests.mutations.sweeps import SWEEPS
 from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
-    *KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
+    *KERNELS, *RISCV_KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
     *QUANTIZATION, *GATE, *PACKAGES, *PAGES, *EMULATOR, *DEBUGGER,
 )  # fmt: skip
 """In the order in which they are tried."""

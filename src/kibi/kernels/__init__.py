@@ -31,9 +31,12 @@ _CONDITIONS = {
     ),
     "thumb2": code("$words && \\\n    $thumb", words=_UNALIGNED, thumb=_THUMB),
     "armv6m": code("defined(__ARM_ARCH_6M__) && $thumb", thumb=_THUMB),
+    "riscv": code(
+        "defined(__riscv) && defined(__riscv_mul) && \\\n    defined(__riscv_xlen) && __riscv_xlen == 32 && !defined(__riscv_32e)"
+    ),
 }
-"""For each set but the portable one, when the compiler has its instructions: in Thumb state, little-endian, and with words at any
-address where the kernels read such; all other processors get plain C."""
+"""For each set but the portable one, when the compiler has its instructions: on Arm in Thumb state, little-endian, and with words
+at any address where the kernels read such; on RISC-V with multiplication and all registers. All other processors get plain C."""
 
 
 def kernel_folder(kernel_set: str = "portable") -> Path:

@@ -13,7 +13,7 @@ def wide_calls(graph: LoweredGraph, plan: Plan) -> dict[int, KernelCall]:
     found = {}
     for node in whole_nodes(graph, plan.runs):
         view = graph.views[node]
-        general = wide_general(view, graph.general_calls[node])
+        general = wide_general(view, graph.general_calls[node], graph.target)
         call = None if general is None else wide_call(general, graph.target)
         if call is None or not all(is_in_one_piece(each, plan) for each in (*view.row_tensors, view.output)):
             continue

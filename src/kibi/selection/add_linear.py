@@ -121,11 +121,12 @@ def _start(
     return start if lowest <= highest and -_LIMIT <= start - reach <= start + reach < _LIMIT else None
 
 
+_SETS = ("armv7em", "riscv")
 ADD_LINEAR = (
-    Variant(_KERNEL, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add),
-    Variant(_KERNEL, "kibi_sub_s8", "armv7em", frozenset(Goal), pack_sub),
-    Variant(_OF_SCALARS, "kibi_add_s8", "armv7em", frozenset(Goal), pack_add_scalar),
-    Variant(_OF_SCALARS, "kibi_sub_s8", "armv7em", frozenset(Goal), pack_sub_scalar),
+    *(Variant(_KERNEL, "kibi_add_s8", each, frozenset(Goal), pack_add) for each in _SETS),
+    *(Variant(_KERNEL, "kibi_sub_s8", each, frozenset(Goal), pack_sub) for each in _SETS),
+    *(Variant(_OF_SCALARS, "kibi_add_s8", each, frozenset(Goal), pack_add_scalar) for each in _SETS),
+    *(Variant(_OF_SCALARS, "kibi_sub_s8", each, frozenset(Goal), pack_sub_scalar) for each in _SETS),
     Variant(_KERNEL, "kibi_add_s8", "host", frozenset({Goal.SPEED, Goal.BALANCED}), pack_add),
     Variant(_KERNEL, "kibi_sub_s8", "host", frozenset({Goal.SPEED, Goal.BALANCED}), pack_sub),
 )

@@ -10,6 +10,7 @@ from kibi.selection.add_linear import ADD_LINEAR
 from kibi.selection.conv2d_3x3x1 import CONV2D_3X3X1
 from kibi.selection.conv2d_blocks import CONV2D_BLOCKS, CONV2D_INT4_BLOCKS
 from kibi.selection.conv2d_columns import CONV2D_COLUMNS
+from kibi.selection.conv2d_halves import CONV2D_HALVES
 from kibi.selection.conv2d_pieces import CONV2D_PIECES
 from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
 from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
@@ -17,6 +18,7 @@ from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.depthwise_multiplied import DEPTHWISE_MULTIPLIED
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
+from kibi.selection.fully_connected_halves import FULLY_CONNECTED_HALVES
 from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOCKS
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
@@ -41,6 +43,8 @@ VARIANTS: tuple[Variant, ...] = (
     *ODD_CHANNELS,
     *ADD_LINEAR,
     *HOST_LANES,
+    CONV2D_HALVES,
+    *FULLY_CONNECTED_HALVES,
     FULLY_CONNECTED_RICE,
     RICE_ACCUMULATE,
 )

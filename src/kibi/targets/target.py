@@ -99,6 +99,7 @@ _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "thumb2", "portable")
 _RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
+_RISCV_SETS = ("riscv", "portable")
 _TARGETS = (
     Target(
         "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", ("armv6m", "portable"), _SOFT, "cortex_m0plus",
@@ -126,19 +127,19 @@ _TARGETS = (
         "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33,
     ),
     Target(
-        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", ("portable",), _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),
+        "rv32imc", "RISC-V RV32IMC (ESP32-C3)", _RISCV_SETS, _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),
         "SIFIVE_E31", 4, False, False, 160_000_000, None,
     ),
     Target(
-        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, GD32VF103)", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
+        "rv32imac", "RISC-V RV32IMAC (ESP32-C6, GD32VF103)", _RISCV_SETS, _RISCV, "generic_rv32+m+a+c+relax",
         ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 160_000_000, None,
     ),
     Target(
-        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", ("portable",), _RISCV, "generic_rv32+m+a+f+c+relax",
+        "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", _RISCV_SETS, _RISCV, "generic_rv32+m+a+f+c+relax",
         ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None,
     ),
     Target(
-        "hazard3", "RISC-V Hazard3 (RP2350), as RV32IMAC", ("portable",), _RISCV, "generic_rv32+m+a+c+relax",
+        "hazard3", "RISC-V Hazard3 (RP2350), as RV32IMAC", _RISCV_SETS, _RISCV, "generic_rv32+m+a+c+relax",
         ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, Timing.HAZARD3,
     ),
     Target(

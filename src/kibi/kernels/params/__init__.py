@@ -15,6 +15,7 @@ from kibi.kernels.params import (
     depthwise_conv2d,
     detection,
     fully_connected,
+    halves,
     movement,
     normalization,
     odd_channels,
@@ -30,7 +31,7 @@ from kibi.kernels.params.description import Field, FieldKind, Params, array, num
 
 _FAMILIES = (
     binary, control, convolution_lanes, conv2d, conv2d_packed, depthwise_conv2d, transpose_conv, detection,
-    fully_connected, movement, normalization, odd_channels, pooling, recurrent, reductions, resize, signal, unary,
+    fully_connected, halves, movement, normalization, odd_channels, pooling, recurrent, reductions, resize, signal, unary,
 )  # fmt: skip
 PARAMS: Mapping[str, type[Params]] = MappingProxyType(
     {

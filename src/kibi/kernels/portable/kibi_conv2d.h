@@ -373,4 +373,43 @@ typedef struct {
 void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *params,
                             void *scratch);
 
+typedef struct {
+    /* [pairs of channels][groups of four elements of a window][4][2]: both channels' weights side by side; zeros
+     * follow a window's last element, and fill the channel after an odd last one */
+    const int8_t *filter;
+    /* [pairs of channels][words for a bit for each group, from the highest one on]: 1 where a group's sums of four
+     * products may not fit 16 bits; those of its first two and of its last two products do */
+    const int32_t *breaks;
+    /* [whole pairs of channels], which includes -input_zero_point * the sum of the channel's filter */
+    const int32_t *bias;
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    const int8_t *padding;     /* [input_channels], the input's zero point */
+    int16_t input_width;
+    int16_t input_channels;
+    int16_t output_width;
+    int16_t output_channels;
+    int16_t output_zero_point;
+    int16_t activation_min;
+    int16_t activation_max;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    int16_t pad;               /* columns of padding before the first input column */
+    int16_t pixels;            /* of a block: at most 6 */
+    /* of a window that are multiplied at once: all; or some, where the number of input channels is a multiple of
+     * four: then sums are kept */
+    int16_t taps;
+} kibi_conv2d_s8_halves_params;
+
+/* CONV_2D with two pixels in the halves of a word: one output row.
+ * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
+ * read: a block's windows are read before its first channel is written.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
+ * scratch: aligned as words. A word for each two pixels of a block and each element of the taps that are multiplied at once, in whole
+ * groups of four; before them, where these are not all taps, a word for each pixel of a block, in whole pairs, and each channel, in
+ * whole pairs. */
+void kibi_conv2d_s8_halves(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_halves_params *params, void *scratch);
+
 #endif

@@ -379,4 +379,33 @@ typedef struct {
 void kibi_fully_connected_s8_blocks_odd(int8_t *output, const int8_t *const *rows,
                                         const kibi_fully_connected_s8_blocks_odd_params *params, void *scratch);
 
+typedef struct {
+    /* [blocks of eight channels][pairs of elements][pairs of channels]: 128 more than four weights in the bytes of a
+     * word, from the lowest one on those of the first channel for both elements, then those of the second one. Zeros
+     * are the weights of channels after the last one */
+    const int32_t *filter;
+    /* [blocks of eight channels][words for a bit for each pair of elements, from the highest one on]: 1 where sums
+     * of products end. They end with a piece, and with a word of these bits, in any case. From one end to the next,
+     * sums fit 16 bits */
+    const int32_t *breaks;
+    const int32_t *bias;       /* [whole blocks], which includes -input zero point * the sum of the channel's filter */
+    const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
+    const int8_t *shift;       /* [output_channels], -31 ... 30 */
+    int32_t piece;             /* neighbouring elements of a vector that are read at once, an even number */
+    int32_t pieces;            /* pieces of a vector */
+    int32_t vectors;           /* input vectors, and output vectors, of a step */
+    int32_t vectors_per_row;   /* more than 1 only where pieces is 1; divides vectors */
+    int32_t output_channels;
+    int32_t output_zero_point;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_halves_params;
+
+/* FULLY_CONNECTED with two output channels in the halves of a word, eight channels at once.
+ * output: [vectors][output_channels]; may overlap an input row where no channel is written over elements that are still read: a vector
+ * is read again for each block of eight channels, before these are written.
+ * rows: pointers to pieces of vectors, in order. scratch: none. */
+void kibi_fully_connected_s8_halves(int8_t *output, const int8_t *const *rows,
+                                    const kibi_fully_connected_s8_halves_params *params, void *scratch);
+
 #endif

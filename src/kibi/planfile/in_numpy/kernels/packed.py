@@ -143,6 +143,17 @@ def _of_blocks(call: Call) -> Unpacked:
     return weights.reshape(shape)[: p.output_channels], _first(scaling, p.output_channels)
 
 
+def _of_pairs_in_halves(call: Call) -> Unpacked:
+    """Pairs of channels, whose weights of an element are side by side, in whole groups of four elements."""
+    p = call.numbers
+    size = p.kernel_rows * p.kernel_width * p.input_channels
+    channels, elements = p.output_channels + p.output_channels % 2, size + -size % 4
+    found = call.array("filter", channels // 2, elements, 2).transpose(0, 2, 1).reshape(channels, elements)
+    weights = found[: p.output_channels, :size].astype(np.int64)
+    shape = (p.output_channels, p.kernel_rows, p.kernel_width, p.input_channels)
+    return weights.reshape(shape), Scaling.of(call, p.output_channels)
+
+
 def _of_columns(call: Call) -> Unpacked:
     """Passes over rows and input channels, each with some weights of all pairs of channels.
 
@@ -377,6 +388,17 @@ def _of_int4(call: Call) -> Unpacked:
     return weights.reshape(p.output_channels, *windows), Scaling.of(call, p.output_channels)
 
 
+def _of_vectors_in_halves(call: Call) -> Unpacked:
+    """Words of two channels and two elements, in blocks of eight channels; weights are raised by 128, and have no sign."""
+    p = call.numbers
+    blocks, steps = -(-p.output_channels // 8), p.piece // 2 * p.pieces
+    raised = (
+        call.array("filter", blocks, steps, 4).view(np.uint8).reshape(blocks, steps, 4, 2, 2).transpose(0, 2, 3, 1, 4)
+    )
+    weights = raised.astype(np.int64).reshape(8 * blocks, 2 * steps) - 128
+    return weights[: p.output_channels], Scaling.of(call, p.output_channels)
+
+
 def _of_int4_fours(call: Call) -> Unpacked:
     """Words for four elements: a half has four bits for each channel of a block; the first word those for elements 0 and 2."""
     p = call.numbers
@@ -406,6 +428,7 @@ _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_blocks": _of_blocks,
     "kibi_conv2d_s8_codebook": _of_codebook,
     "kibi_conv2d_s8_columns": _of_columns,
+    "kibi_conv2d_s8_halves": _of_pairs_in_halves,
     "kibi_conv2d_s8_int4": _of_int4,
     _INT4_BLOCKS: _of_blocks,
     "kibi_conv2d_s8_lanes": _of_lanes,
@@ -422,6 +445,7 @@ _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
 _VECTORS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_blocks": _of_vector_blocks,
     "kibi_fully_connected_s8_codebook": _of_codebook,
+    "kibi_fully_connected_s8_halves": _of_vectors_in_halves,
     "kibi_fully_connected_s8_int4": _of_int4,
     "kibi_fully_connected_s8_int4_blocks": _of_int4_fours,
     "kibi_fully_connected_s8_rice": _of_rice,

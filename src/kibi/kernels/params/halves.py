@@ -1,0 +1,110 @@
+"""Parameters of the kernels that multiply two elements in the halves of a word at once, on cores that multiply one pair a time."""
+
+from types import MappingProxyType
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+_REST = "(output_width - output_width // pixels * pixels)"
+"""Pixels after whole blocks."""
+
+
+class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
+    """CONV_2D of s8 in blocks of two channels and up to three pairs of pixels."""
+
+    filter: Array = array(
+        DType.S8,
+        "[pairs of channels][groups of four elements of a window][4][2]: both channels' weights side by side; zeros follow a "
+        "window's last element, and fill the channel after an odd last one",
+    )
+    breaks: Array = array(
+        DType.S32,
+        "[pairs of channels][words for a bit for each group, from the highest one on]: 1 where a group's sums of four products may "
+        "not fit 16 bits; those of its first two and of its last two products do",
+    )
+    bias: Array = array(
+        DType.S32, "[whole pairs of channels], which includes -input_zero_point * the sum of the channel's filter"
+    )
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    padding: Array = array(DType.S8, "[input_channels], the input's zero point")
+    input_width: int = number(DType.S16)
+    input_channels: int = number(DType.S16)
+    output_width: int = number(DType.S16)
+    output_channels: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16)
+    activation_min: int = number(DType.S16)
+    activation_max: int = number(DType.S16)
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    pixels: int = number(DType.S16, "of a block: at most 6")
+    taps: int = number(
+        DType.S16,
+        "of a window that are multiplied at once: all; or some, where the number of input channels is a multiple of four: then "
+        "sums are kept",
+    )
+    # No remainder is negative. `min(1, all - taps)` is 1 where sums are kept, and else 0.
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, min(dilation, min(pixels, taps)))))))))
+        require: 0 <= pad
+        require: pixels <= 6
+        require: taps <= kernel_rows * kernel_width
+        require: (kernel_rows * kernel_width - taps) * (input_channels % 4) <= 0
+        array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 8
+        array breaks: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 128)
+        array bias: ceil(output_channels, 2) * 2
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: ceil(pixels, 2) * 16 * (ceil(taps * input_channels, 4) + \
+            min(1, kernel_rows * kernel_width - taps) * ceil(output_channels, 2)) aligned 4
+    """
+    parts = MappingProxyType(
+        {
+            "KIBI_ADD_HALVES_OF_1": ("3 <= pixels", f"1 <= ({_REST} - 1) * ({_REST} - 2)"),
+            "KIBI_ADD_HALVES_OF_2": ("1 <= (pixels - 3) * (pixels - 4)", f"1 <= ({_REST} - 3) * ({_REST} - 4)"),
+            "KIBI_ADD_HALVES_OF_3": ("pixels <= 4",),
+        }
+    )
+
+
+class FullyConnectedHalvesParams(Params, kernels=("kibi_fully_connected_s8_halves",)):
+    """FULLY_CONNECTED of s8, eight output channels at once."""
+
+    filter: Array = array(
+        DType.S32,
+        "[blocks of eight channels][pairs of elements][pairs of channels]: 128 more than four weights in the bytes of a word, from "
+        "the lowest one on those of the first channel for both elements, then those of the second one. Zeros are the weights of "
+        "channels after the last one",
+        is_packed=True,
+    )
+    breaks: Array = array(
+        DType.S32,
+        "[blocks of eight channels][words for a bit for each pair of elements, from the highest one on]: 1 where sums of products "
+        "end. They end with a piece, and with a word of these bits, in any case. From one end to the next, sums fit 16 bits",
+    )
+    bias: Array = array(DType.S32, "[whole blocks], which includes -input zero point * the sum of the channel's filter")
+    multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
+    shift: Array = array(DType.S8, "[output_channels], -31 … 30")
+    piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once, an even number")
+    pieces: int = number(DType.S32, "pieces of a vector")
+    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
+    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
+    output_channels: int = number(DType.S32)
+    output_zero_point: int = number(DType.S32)
+    activation_min: int = number(DType.S32)
+    activation_max: int = number(DType.S32)
+    contract = """
+        require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
+        require: piece == piece // 2 * 2
+        require: (vectors_per_row - 1) * (pieces - 1) <= 0
+        require: vectors == vectors // vectors_per_row * vectors_per_row
+        array filter: ceil(output_channels, 8) * (piece // 2) * pieces * 4
+        array breaks: ceil(output_channels, 8) * ceil(piece // 2 * pieces, 32)
+        array bias: ceil(output_channels, 8) * 8
+        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
+        output: vectors * output_channels
+    """

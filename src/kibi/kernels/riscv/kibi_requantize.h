@@ -1,0 +1,63 @@
+/* Accumulators as 8-bit outputs, RISC-V with multiplication: rules N2 to N4 of Kibi's numerics. */
+#ifndef KIBI_REQUANTIZE_H
+#define KIBI_REQUANTIZE_H
+
+#include "kibi.h"
+
+/* The high 32 bits of 2 * a * b, rounded half up: one instruction gives the upper half of the product with 2 * b, which has 32 bits
+ * without a sign, and one the lower half.
+ * b: 0 … 2**31 - 1, so that nothing saturates. */
+static inline int32_t kibi_multiply_high(int32_t a, int32_t b)
+{
+    const uint32_t twice = (uint32_t)b << 1;
+    const int32_t upper = (int32_t)(((int64_t)a * (int64_t)twice) >> 32);
+    return upper + (int32_t)(((uint32_t)a * twice) >> 31);
+}
+/* value / 2**exponent, rounded half away from zero: the magnitude is rounded, which 32 unsigned bits hold.
+ * exponent: 0 … 31. */
+static inline int32_t kibi_divide_by_power(int32_t value, int32_t exponent)
+{
+    const uint32_t sign = (uint32_t)(value >> 31);
+    const uint32_t half = ((uint32_t)1 << exponent) >> 1;
+    const uint32_t rounded = ((((uint32_t)value ^ sign) - sign) + half) >> exponent;
+    return (int32_t)((rounded ^ sign) - sign);
+}
+
+/* acc * multiplier * 2**(shift - 31), rounded twice; the left shift wraps.
+ * multiplier: 0 … 2**31 - 1. shift: -31 … 30; negative is to the right. */
+static inline int32_t kibi_requantize(int32_t acc, int32_t multiplier, int32_t shift)
+{
+    if (shift >= 0) {
+        return kibi_multiply_high((int32_t)((uint32_t)acc << shift), multiplier);
+    }
+    /* Half away from zero is half up once 1 was taken from what is negative. The product's magnitude is below 2**31 - 1, so
+     * that nothing overflows; the last bit that is shifted out decides. */
+    const int32_t high = kibi_multiply_high(acc, multiplier);
+    return (((high + (high >> 31)) >> ~shift) + 1) >> 1;
+}
+
+/* Two's complement addition: defined where the sum leaves the range, as extreme scales can make it. */
+static inline int32_t kibi_wrapping_add(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
+/* The value cut to low … high; high wins where the range is empty. */
+static inline int32_t kibi_clamp(int32_t value, int32_t low, int32_t high)
+{
+    const int32_t raised = value < low ? low : value;
+    return raised > high ? high : raised;
+}
+
+/* The outputs of `count` neighbouring channels from their sums: scaled, moved by the zero point, clamped.
+ * multiplier, shift: of the first of these channels. */
+static inline void kibi_requantize_channels(int8_t *output, const int32_t *sums, int32_t count, const int32_t *multiplier,
+                                            const int8_t *shift, int32_t zero_point, int32_t low, int32_t high)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        const int32_t scaled = kibi_requantize(sums[i], multiplier[i], shift[i]);
+        output[i] = (int8_t)kibi_clamp(kibi_wrapping_add(scaled, zero_point), low, high);
+    }
+}
+
+#endif

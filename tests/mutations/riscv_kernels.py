@@ -1,0 +1,49 @@
+"""Mutations of the kernels for RISC-V and of how layers get them."""
+
+from tests.mutations.mutation import Mutation
+
+_SMALL = "tests/kernels/test_small_cores.py"
+
+RISCV_KERNELS = (
+    Mutation(
+        "kernels.riscv-halves-lose-the-sign",
+        "kernels/riscv/kibi_add_halves_s8.c",
+        '"lui a5, 8\\n"',
+        '"lui a5, 7\\n"',
+        "What makes the lower half a number without a sign is too small.",
+        ("tests/kernels/test_conv2d_halves.py", "-k", "ends_of_a_half and rv32imac"),
+    ),
+    Mutation(
+        "kernels.riscv-flags-are-not-shifted",
+        "kernels/riscv/kibi_add_halves_s8.c",
+        '"slli a4, a4, 1\\n"',
+        '"slli a4, a4, 0\\n"',
+        "All groups end as the first one does.",
+        ("tests/kernels/test_conv2d_halves.py", "-k", "any_size and rv32imac"),
+    ),
+    Mutation(
+        "kernels.riscv-second-weight-has-a-sign",
+        "kernels/riscv/kibi_add_vector_halves_s8.c",
+        '"mulhsu t4, a7, t4\\n"',
+        '"mulh t4, a7, t4\\n"',
+        "The highest byte of a word is taken for a number with a sign.",
+        ("tests/kernels/test_fully_connected_halves.py", "-k", "any_shape and rv32imac"),
+    ),
+    Mutation(
+        "kernels.riscv-depthwise-writes-over-channels",
+        "kernels/riscv/kibi_depthwise_conv2d_s8.c",
+        "% (uintptr_t)p->channels != 0",
+        "% (uintptr_t)p->channels == (uintptr_t)p->channels",
+        "A row is computed channel by channel where its output is in the place of other channels.",
+        (_SMALL, "-k", "declared_distance and DEPTHWISE and rv32imac"),
+    ),
+    Mutation(
+        "selection.halves-fit-too-often",
+        "selection/conv2d_halves.py",
+        "(127 * above + 128 * below < 1 << 15)",
+        "(127 * above + 127 * below < 1 << 15)",
+        "Products of the least inputs leave a half.",
+        ("tests/kernels/test_conv2d_halves.py", "-k", "fits_a_half"),
+    ),
+)
+"""All of them."""
