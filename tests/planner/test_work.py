@@ -152,7 +152,7 @@ def test_window_of_buffers_that_die_one_by_one_is_what_is_left_of_them(seed: int
     for row, end in enumerate(ends):
         group.append(Buffer(0, None, row, 1, offset, 4, 4, 0, end, is_pinned=True))
         offset += 4
-    item = placement._item(rng.sample(group, 8))
+    item = placement.item_of(rng.sample(group, 8))
     assert (item.start, item.end, item.size_bytes) == (0, max(ends), 32)
     for moment in range(max(ends)):
         left = [each for each in group if each.end > moment]
