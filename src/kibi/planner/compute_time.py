@@ -35,7 +35,12 @@ class _Cycles:
 
 
 _WITH_DSP = _Cycles(1.3, 5.3, 600)
-_CYCLES = {"armv7em": _WITH_DSP, "armv7m": _Cycles(4.1, 18, 135), "armv6m": _Cycles(5.8, 23, 480), "riscv": _Cycles(3.1, 9.3, 84)}
+_CYCLES = {
+    "armv7em": _WITH_DSP,
+    "armv7m": _Cycles(4.1, 18, 135),
+    "armv6m": _Cycles(5.8, 23, 480),
+    "riscv": _Cycles(3.1, 9.3, 84),
+}
 """By the name of the target's best kernel set, that of RISC-V from Hazard3; others are taken to have DSP instructions."""
 
 
