@@ -30,7 +30,7 @@ from kibi.reports.measurement import Measurement
 from kibi.selection import coded_weights
 
 RECORD = Path(__file__).with_name("counts.json")
-CORES = ("cortex-m4", "cortex-m33", "cortex-m3", "cortex-m0plus")
+CORES = ("cortex-m4", "cortex-m33", "cortex-m3", "cortex-m0plus", "rv32imac")
 TOOLS = ("ziglang", "unicorn")
 CODED = ("mlperf_ad_int8", "mlperf_kws_int8", "mlperf_vww_int8", "mlperf_ic_int8")
 """The models of which coded weights are recorded."""
