@@ -14,7 +14,7 @@ import kibi.demo
 from kibi.engines import DeviceEngine
 from kibi.kernels import kernel_folder, text_of
 from kibi.targets import Target, target
-from kibi.toolchain import Image, compile_objects, read_image
+from kibi.toolchain import Image, MemoryLayout, compile_objects, read_image
 from kibi.toolchain.link import link_device
 from tests.support.amount import sample
 from tests.toolchain.tools import check_cross
@@ -158,11 +158,12 @@ def test_model_of_instrumented_code_gives_the_same_bits(
         compiler: str,
         level: str,
         includes: Sequence[Path],
+        layout: MemoryLayout,
     ) -> Image:
         model = compile_objects(sources, core, compiler=compiler, level=level, includes=includes, flags=flags.split())
         hooks = compile_objects([_HOOKS], core, compiler=compiler, flags=_HOOK_FLAGS[compiler])
-        link_device([*model, *hooks], core, entries, compiler, tmp_path / "image.elf")
-        return read_image(tmp_path / "image.elf")
+        link_device([*model, *hooks], core, entries, compiler, tmp_path / "image.elf", layout)
+        return read_image(tmp_path / "image.elf", layout)
 
     monkeypatch.setattr("kibi.engines.device.build_image", build)
     model = kibi.load(kibi.demo.model_path())

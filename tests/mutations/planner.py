@@ -224,14 +224,6 @@ _PLACEMENT = (
 
 _REGIONS = (
     Mutation(
-        "planner.regions-count-the-least-scratch",
-        "planner/regions/planning.py",
-        "graph if place_weights else with_copies(graph, each)",
-        "graph",
-        "Kernels that share scratch are counted with less of it than they take.",
-        ("tests/planner/test_regions.py", "-k", "scratch_that_the_plan"),
-    ),
-    Mutation(
         "planner.region-bound-keeps-the-refund",
         "planner/regions/bound.py",
         "ceil(float(self.reduced.min(axis=1).sum()) - self.refund - self.slack)",

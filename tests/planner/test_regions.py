@@ -301,14 +301,19 @@ def test_regions_same_input_same_plan() -> None:
     assert first == second
 
 
-def test_regions_count_kernels_with_the_scratch_that_the_plan_has() -> None:
-    """A kernel that shares its scratch with one that needs more takes all of it, in regions, too, and its cost is that of all."""
+def test_scratch_in_regions_is_no_less_than_kernels_need() -> None:
+    """Each run of a node has all of it, in one region and at one offset."""
     model = kibi.simplify(kibi.load(kibi.demo.model_path()))
     made = kibi.plan(model, target="cortex-m4", regions=[Region("fast", 3000, 1), Region("slow", 30_000, 4)])
     validate(model, made)
     wanted = lowered_for(as_planned(model, made), None, M4, made.goal, made.kernels, made.subgraphs).calls
     taken = PlannedModel.of(model, made).graph.calls
-    assert any(more.scratch_bytes > less.scratch_bytes for more, less in zip(taken, wanted, strict=True))
+    assert all(more.scratch_bytes >= less.scratch_bytes for more, less in zip(taken, wanted, strict=True))
+    for node, call in enumerate(taken):
+        own = [each for each in made.buffers if node in each.nodes]
+        assert bool(own) == bool(call.scratch_bytes)
+        assert len({(each.region, each.offset, each.size_bytes) for each in own}) <= 1
+        assert all(each.size_bytes >= call.scratch_bytes for each in own)
 
 
 def test_regions_do_not_go_with_a_limit_of_ram() -> None:

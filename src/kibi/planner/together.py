@@ -161,14 +161,18 @@ def _starts(planned: Sequence[PlannedModel]) -> list[tuple[PlannedModel, int]]:
 
 
 def _moved(planned: Sequence[PlannedModel]) -> list[Buffer]:
-    """The buffers of all models at their places, in the time of all; tensors of different models have different numbers."""
+    """The buffers of all models at their places, in the time of all; what two models have gets different numbers in each."""
     moved: list[Buffer] = []
-    tensors = 0
+    tensors = nodes = 0
     for each, first in _starts(planned):
         for buffer in each.plan.buffers:
             tensor = None if buffer.tensor is None else buffer.tensor + tensors
-            moved.append(replace(buffer, tensor=tensor, start=buffer.start + first, end=buffer.end + first))
+            node = None if buffer.node is None else buffer.node + nodes
+            others = tuple(other + nodes for other in buffer.shared_by)
+            start, end = buffer.start + first, buffer.end + first
+            moved.append(replace(buffer, tensor=tensor, node=node, shared_by=others, start=start, end=end))
         tensors += len(each.graph.tensors)
+        nodes += len(each.graph.nodes)
     return moved
 
 
@@ -184,7 +188,7 @@ def _of_models(planned: Sequence[PlannedModel]) -> tuple[list[Buffer], list[Pair
 
 
 def _own(planned: Sequence[PlannedModel], buffers: Sequence[ApplicationBuffer]) -> list[Buffer]:
-    """The application's buffers, from the step in which each begins to the one in which it ends.
+    """The application's buffers, from the step in which each begins to the one in which it ends, as scratch of further nodes.
 
     Raises:
         PlanError: one is not in the time of the models, or has another one's name, or too many bytes.
@@ -195,7 +199,8 @@ def _own(planned: Sequence[PlannedModel], buffers: Sequence[ApplicationBuffer]) 
         name = next(name for name in names if folded.count(name.upper()) > 1)
         raise PlanError(f"two buffers are called {name!r}, in upper or lower case. Rename one.")
     found, count = [], len(planned)
-    for each in buffers:
+    first_number = sum(len(model.graph.nodes) for model in planned)
+    for number, each in enumerate(buffers, first_number):
         last = float(count) if each.last is None else each.last
         if not 0 <= each.first < last <= count:
             what = f"buffer {each.name!r} is needed from {each.first:g} to {last:g}"
@@ -207,7 +212,7 @@ def _own(planned: Sequence[PlannedModel], buffers: Sequence[ApplicationBuffer]) 
                 f"buffer {each.name!r} has {each.size_bytes} bytes. Give at least 1, and no more than memory has."
             )
         start, end = floor(_step(planned, each.first)), ceil(_step(planned, last))
-        found.append(Buffer(None, 0, 0, 0, 0, each.size_bytes, BUFFER_ALIGNMENT, start, max(end, start + 1)))
+        found.append(Buffer(None, number, 0, 0, 0, each.size_bytes, BUFFER_ALIGNMENT, start, max(end, start + 1)))
     return found
 
 
