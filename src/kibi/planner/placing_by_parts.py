@@ -12,10 +12,11 @@ import numpy as np
 
 from kibi.ir import Graph
 from kibi.planner.in_place import in_place_rules
+from kibi.planner.lifetimes import Followed
 from kibi.planner.order.row_steps import Ints
 from kibi.planner.placement.items import Item, PairRule
 from kibi.planner.placement.placing import groups_of, item_of, place_items
-from kibi.planner.plan import Plan
+from kibi.planner.plan import Buffer, Plan
 
 _FEW_ITEMS = 1_000
 """Plans of no more buffers are searched well as they are."""
@@ -30,35 +31,47 @@ _SMALL_GAP = 0.01
 
 
 def placed_by_parts(graph: Graph, plan: Plan, effort: int = 1) -> Plan:
-    """Returns the plan with a smaller arena where one is found, in the same order and with the same buffers.
+    """Returns the plan with a smaller arena where one is found, in the same order and with the same buffers of tensors.
+
+    Scratch is as the plan has it, or held from the first to the last step of its nodes: search finds more with one or the other.
 
     Args:
         graph: of the plan's nodes.
         plan: of one arena.
         effort: how many times the usual work may be done.
     """
-    groups = groups_of(plan.buffers)
+    tensors = tuple(each for each in plan.buffers if each.tensor is not None)
+    held = (*tensors, *Followed.of(graph, plan.runs).scratch())
+    best = plan
+    for buffers in dict.fromkeys((plan.buffers, held)):
+        best = _placed(graph, best, buffers, effort)
+    return best
+
+
+def _placed(graph: Graph, plan: Plan, buffers: Sequence[Buffer], effort: int) -> Plan:
+    """Returns the plan with these buffers where they take a smaller arena than its own."""
+    groups = groups_of(buffers)
     most_bytes = min(plan.arena_bytes, int(plan.lower_bound_bytes * (1 + _SMALL_GAP)))
     if len(groups) <= _FEW_ITEMS or plan.arena_bytes <= most_bytes:
         return plan
     number = {index: place for place, group in enumerate(groups) for index in group}
     rules = [
         PairRule(number[rule.first], number[rule.second], rule.minimum_distance_bytes)
-        for rule in in_place_rules(graph, plan.runs, plan.buffers, effort)
+        for rule in in_place_rules(graph, plan.runs, buffers, effort)
     ]
-    items = [item_of([plan.buffers[index] for index in group]) for group in groups]
+    items = [item_of([buffers[index] for index in group]) for group in groups]
     best = _Parts.of(items, rules, effort * _SEARCH_SECONDS, most_bytes).placed(plan.arena_bytes)
     if best is None:
         return plan
-    buffers = list(plan.buffers)
+    placed = list(buffers)
     for place, group in enumerate(groups):
-        lowest = min(plan.buffers[index].offset for index in group)
+        lowest = min(buffers[index].offset for index in group)
         for index in group:
-            old = plan.buffers[index]
-            buffers[index] = replace(old, offset=best[place] + (old.offset - lowest if old.is_pinned else 0))
-    peak_bytes = max(each.offset + each.size_bytes for each in buffers)
+            old = buffers[index]
+            placed[index] = replace(old, offset=best[place] + (old.offset - lowest if old.is_pinned else 0))
+    peak_bytes = max(each.offset + each.size_bytes for each in placed)
     is_least = peak_bytes == plan.lower_bound_bytes
-    return replace(plan, buffers=tuple(buffers), arena_bytes=peak_bytes, proven_optimal=is_least)
+    return replace(plan, buffers=tuple(placed), arena_bytes=peak_bytes, proven_optimal=is_least)
 
 
 @dataclass(frozen=True, slots=True)
