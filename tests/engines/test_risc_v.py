@@ -18,7 +18,7 @@ from tests.support import zoo
         ("mlperf_ad_int8", "rv32imc"),
         ("mlperf_kws_int8", "rv32imac"),
         ("tflm_micro_speech", "rv32imac"),
-        ("tflm_mnist_lstm_float", "rv32imac"),
+        pytest.param("tflm_mnist_lstm_float", "rv32imac", marks=pytest.mark.slow),
         ("tflm_mnist_lstm_float", "rv32imafc"),
     ],
 )

@@ -1,10 +1,12 @@
 """Convolutions in blocks: any shape at any address on each core, the plain C twin, in place, and what the packing proves."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import kibi
 from kibi.ir import Graph, KernelCall
@@ -130,33 +132,38 @@ def test_parts_that_a_layer_needs_are_enough(geometry: Geometry, low: int, high:
     assert_same(graph, [found], [np.clip(each, low, high) for each in kibi.run(graph, None, case.inputs)])
 
 
+@cache
+def _of_boundaries(pixels: int, zero_point: int, low: int, high: int) -> tuple[KernelCall, NDArray[np.int8]]:
+    """A layer whose sums are its biases, and its outputs for each pixel; the same for all cores."""
+    acc, multiplier, shift = triples_to_the_right(1 << 23)
+    channels, acc_limit = len(acc), (1 << 23) - 129
+    bias = np.clip(acc, -acc_limit, acc_limit)
+    # One weight keeps each channel from being taken for a constant; its input is zero.
+    values: dict[str, object] = {
+        "filter": np.ones(channels, np.int8), "bias": bias, "multiplier": multiplier.copy(),
+        "shift": shift.astype(np.int8), "padding": np.zeros(1, np.int8), "input_width": pixels, "input_channels": 1,
+        "output_width": pixels, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
+        "activation_max": high, "groups": 1, "uses_im2col": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
+        "dilation": 1, "pad": 0,
+    }  # fmt: skip
+    packed = pack(KernelCall.of("kibi_conv2d_s8", values, 96))
+    assert packed is not None
+    scaled = requantize(bias, multiplier, shift).astype(np.int64) + zero_point
+    return packed, np.minimum(np.maximum(scaled, low), high).astype(np.int8)
+
+
 @pytest.mark.parametrize(
     ("zero_point", "low", "high"), [(0, -128, 127), (-128, -128, 127), (127, -128, 127), (5, -7, 90), (3, 60, 20)]
 )
 @pytest.mark.parametrize("pixels", [2, 3, 4])
 def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point: int, low: int, high: int) -> None:
     """Sums of nothing but the bias, each with its multiplier and shift, are rounded, moved and cut as Python does."""
-    acc, multiplier, shift = triples_to_the_right(1 << 23)
-    channels = len(acc)
-    # One weight keeps each channel from being taken for a constant; its input is zero.
-    values: dict[str, object] = {
-        "filter": np.ones(channels, np.int8), "bias": acc.copy(), "multiplier": multiplier.copy(),
-        "shift": shift.astype(np.int8), "padding": np.zeros(1, np.int8), "input_width": pixels, "input_channels": 1,
-        "output_width": pixels, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
-        "activation_max": high, "groups": 1, "uses_im2col": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
-        "dilation": 1, "pad": 0,
-    }  # fmt: skip
-    acc_limit = (1 << 23) - 129
-    values["bias"] = np.clip(acc, -acc_limit, acc_limit)
-    general = KernelCall.of("kibi_conv2d_s8", values, 96)
-    packed = pack(general)
-    assert packed is not None
+    packed, expected = _of_boundaries(pixels, zero_point, low, high)
+    channels = len(expected)
     bench = Bench(kernels, np.random.default_rng(0))
     output = bench.place("output", np.zeros(pixels * channels, np.int8), writable=True)
     rows = bench.rows([bench.place("input", np.zeros(pixels, np.int8))])
     bench.call(_KERNEL, output, rows, bench.params(packed), bench.scratch(packed.scratch_bytes))
-    scaled = requantize(np.clip(acc, -acc_limit, acc_limit), multiplier, shift).astype(np.int64) + zero_point
-    expected = np.minimum(np.maximum(scaled, low), high).astype(np.int8)
     for row in bench.read(output, pixels * channels).reshape(pixels, channels):
         np.testing.assert_array_equal(row, expected)
 

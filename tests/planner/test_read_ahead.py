@@ -69,7 +69,7 @@ def _ahead(model: Graph, plan: Plan) -> int:
         [("streamed", "row"), ("external", "tensor")],
     ),
 )
-@pytest.mark.parametrize("ram", [None, _AMPLE])
+@pytest.mark.parametrize("ram", [pytest.param(None, marks=pytest.mark.slow), _AMPLE])
 def test_python_gives_the_same_bits(mode: str, granularity: str, ram: int | None) -> None:
     """Nobody knows the bytes of a window during its transfer, and no kernel reads them."""
     for model in (residual_network(), two_input_network(), pooled_network("FULLY_CONNECTED")):

@@ -41,6 +41,7 @@ def quantized(files: Path, path: Path | None = None, *, improve: bool = True, **
     return kibi.quantize(files / "net.tflite", files / "data.npz", path, improve=improve, **limits)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_model_fits_and_loses_less_than_int8(files: Path, tmp_path: Path) -> None:
     """Between the instructions of int8 and of float32 there is room for more precise types."""
     plain = quantized(files)

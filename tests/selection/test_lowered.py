@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from kibi.selection.variant import Variant
 from kibi.targets import target
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import Geometry, convolution
+from tests.support.amount import sample
 from tests.support.zoo import model_path, requires_zoo
 
 _ARENAS = {
@@ -52,8 +54,7 @@ def test_a_small_core_gets_no_scratch_for_kernels_that_it_does_not_have(glyphs: 
 
 
 @requires_zoo
-@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m3"])
-@pytest.mark.parametrize("name", _ARENAS)
+@pytest.mark.parametrize(("name", "core"), sample(product(_ARENAS, ["cortex-m0plus", "cortex-m3"])))
 def test_arenas_of_real_models_hold_what_their_kernels_need(name: str, core: str) -> None:
     """The scratch of kernels for another core is not in them."""
     graph = kibi.simplify(kibi.load(model_path(name)))
