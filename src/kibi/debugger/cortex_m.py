@@ -60,7 +60,7 @@ class CycleCounter:
         store: lets the core write a word to an address.
 
     Attributes:
-        missing: why there is none, or empty.
+        missing: why the core has no cycle counter; empty if it has one.
     """
 
     def __init__(self, session: Session, store: Store) -> None:

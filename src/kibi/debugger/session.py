@@ -185,7 +185,7 @@ class Session:
         """Sets or removes a breakpoint: one of the core's, or one of the server's where it has none of these.
 
         Raises:
-            BoardError: there is none left.
+            BoardError: the core has no breakpoint to spare.
         """
         sign = b"Z" if is_set else b"z"
         what = f"cannot {'set' if is_set else 'remove'} a breakpoint at {address:#010x}"

@@ -9,7 +9,7 @@ from kibi.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One instruction at its place, as far as the hook has to know it. Registers have unicorn's numbers.
+    """What the hook needs of one instruction at its place. Registers have unicorn's numbers.
 
     Attributes:
         address: where it is.

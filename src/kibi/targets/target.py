@@ -28,7 +28,7 @@ class Timing(Enum):
 
 
 class InstructionSet(Enum):
-    """What the code of a target is made of, as far as Kibi's tools have to know it."""
+    """The instruction set of a target: Kibi's tools read code of the first two."""
 
     THUMB = "thumb"
     RISCV = "riscv32"
