@@ -306,8 +306,8 @@ CODEGEN = (
     Mutation(
         "codegen.parameters-of-a-copy-lead-to-each-other",
         "codegen/staged_c.py",
-        "        memcpy(pointer, &end, sizeof(end));",
-        "        memcpy(pointer, &pointer, sizeof(end));",
+        "        (void)memcpy(pointer, &end, sizeof(end));",
+        "        (void)memcpy(pointer, &pointer, sizeof(end));",
         "A kernel reads pointers in the place of its constants.",
         ("tests/planner/test_copies_and_long_rows.py", "-k", "copies_give"),
     ),

@@ -352,10 +352,10 @@ def _fill(b: EmitContext, tensor: Tensor, place: int) -> CCode:
     size_bytes = tensor.type.size_bytes
     if len(first) == 1:
         return code(
-            "        memset(state + $place, $first, ${size}u);\n", place=place, first=first.pop(), size=size_bytes
+            "        (void)memset(state + $place, $first, ${size}u);\n", place=place, first=first.pop(), size=size_bytes
         )
     name = b.constant_name(b.tensor_constant(tensor))
-    return code("        memcpy(state + $place, $name, ${size}u);\n", place=place, name=name, size=size_bytes)
+    return code("        (void)memcpy(state + $place, $name, ${size}u);\n", place=place, name=name, size=size_bytes)
 
 
 def reset(b: EmitContext) -> CCode:

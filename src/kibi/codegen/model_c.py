@@ -240,7 +240,7 @@ def _receiver(b: EmitContext, number: int) -> CCode:
     view = b.graph.views[number]
     unused = code("    (void)step;\n") if view.output.type.rows == 1 else code("")
     place = row_pointer(b, view.output, code("step"))
-    copy = code("    memcpy($place, row, ${bytes}u);\n", place=place, bytes=view.output.type.row_bytes)
+    copy = code("    (void)memcpy($place, row, ${bytes}u);\n", place=place, bytes=view.output.type.row_bytes)
     return code(
         """\
 ${about}static KIBI_NOINLINE void $function($memory, int32_t step, const void *row)

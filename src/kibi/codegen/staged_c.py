@@ -34,8 +34,8 @@ ${about}static KIBI_NOINLINE const void *staged(uint8_t *to, const void *params,
     uint8_t *end = kibi_move_bytes(to, params, bytes);
     for (; *sizes != 0; ++sizes) {
         const void *from;
-        memcpy(&from, pointer, sizeof(from));
-        memcpy(pointer, &end, sizeof(end));
+        (void)memcpy(&from, pointer, sizeof(from));
+        (void)memcpy(pointer, &end, sizeof(end));
         pointer += sizeof(from);
         end = kibi_move_bytes(end, from, (int32_t)*sizes);
         end += -(uintptr_t)end & 3u;

@@ -160,7 +160,7 @@ void kibi_average_pool2d_s8(int8_t *output, const int8_t *const *rows, const kib
         }
         for (; KIBI_AVERAGE_POOL2D_S8_OF_FOURS && c < fours; c += 4) {
             const uint32_t means = four_channels(&inside, place + c, columns, p->channels, &by);
-            memcpy(output + c, &means, sizeof(means));
+            (void)memcpy(output + c, &means, sizeof(means));
         }
         if (KIBI_AVERAGE_POOL2D_S8_OF_SINGLES && c < p->channels) {
             one_by_one(output + c, &inside, p, c, start, 1);

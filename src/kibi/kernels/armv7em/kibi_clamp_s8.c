@@ -17,7 +17,7 @@ void kibi_clamp_s8(int8_t *values, int32_t count, int32_t low, int32_t high)
                 : "=&r"(word)
                 : "r"(highs), "r"(raised)
                 : "cc");
-        memcpy(values, &word, sizeof(word));
+        (void)memcpy(values, &word, sizeof(word));
     }
     for (; values != end; ++values) {
         const int32_t raised = *values < low ? low : *values;

@@ -22,7 +22,7 @@ enum { BLOCK = 32 };
 static inline uint32_t load4(const int8_t *bytes)
 {
     uint32_t word;
-    memcpy(&word, bytes, sizeof(word));
+    (void)memcpy(&word, bytes, sizeof(word));
     return word;
 }
 
@@ -67,7 +67,7 @@ static KIBI_NOINLINE void add_taps(int32_t *sums, const int8_t *const *rows, con
                 column += p->dilation;
             }
         }
-        memcpy(sums + i, s, sizeof(s));
+        (void)memcpy(sums + i, s, sizeof(s));
     }
 }
 

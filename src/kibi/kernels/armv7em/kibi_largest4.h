@@ -22,7 +22,7 @@ static inline uint32_t kibi_largest4(uint32_t a, uint32_t b)
 static inline uint32_t kibi_load4(const int8_t *bytes)
 {
     uint32_t word;
-    memcpy(&word, bytes, sizeof(word));
+    (void)memcpy(&word, bytes, sizeof(word));
     return word;
 }
 

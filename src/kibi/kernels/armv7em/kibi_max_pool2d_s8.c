@@ -126,7 +126,7 @@ void kibi_max_pool2d_s8(int8_t *output, const int8_t *const *rows, const kibi_po
         }
         for (; KIBI_MAX_POOL2D_S8_OF_FOURS && c < fours; c += 4) {
             const uint32_t cut = kibi_cut4(four_channels(&inside, place + c, columns, p->channels), &range);
-            memcpy(output + c, &cut, sizeof(cut));
+            (void)memcpy(output + c, &cut, sizeof(cut));
         }
         if (KIBI_MAX_POOL2D_S8_OF_SINGLES && c < p->channels) {
             one_by_one(output + c, &inside, p, c, start, 1);

@@ -12,7 +12,7 @@ static KIBI_NOINLINE void raise_to(int8_t *maxima, const int8_t *input, int32_t 
     int32_t c = 0;
     for (; c + 4 <= channels; c += 4) {
         const uint32_t largest = kibi_largest4(kibi_load4(before + c), kibi_load4(input + c));
-        memcpy(maxima + c, &largest, sizeof(largest));
+        (void)memcpy(maxima + c, &largest, sizeof(largest));
     }
     for (; c < channels; ++c) {
         maxima[c] = input[c] > before[c] ? input[c] : before[c];

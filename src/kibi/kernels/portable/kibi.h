@@ -2,9 +2,13 @@
 #ifndef KIBI_H
 #define KIBI_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#if INT_MAX < 0x7FFFFFFF
+#error "Kibi needs an int of at least 32 bits"
+#endif
 #if (-1 >> 1) != -1
 #error "Kibi needs a compiler that shifts negative numbers right arithmetically"
 #endif
@@ -66,7 +70,7 @@ typedef enum {
 #endif
 #ifdef KIBI_ON_EVENT
 KIBI_EXTERN void KIBI_ON_EVENT(uint32_t id);
-#define KIBI_EVENT(name, id) KIBI_ON_EVENT((id) & (0xFFFFFFFFu >> (32 - 8 * KIBI_EVENT_ID_BYTES)))
+#define KIBI_EVENT(name, id) KIBI_ON_EVENT((id) & (0xFFFFFFFFu >> (32u - 8u * KIBI_EVENT_ID_BYTES)))
 #else
 #define KIBI_EVENT(name, id) ((void)0)
 #endif

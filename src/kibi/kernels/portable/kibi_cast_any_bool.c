@@ -11,9 +11,9 @@ void kibi_cast_any_bool(void *output, const void *const *rows, const kibi_cast_a
     (void)scratch;
     for (int32_t i = 0; i < p->elements; ++i) {
         uint32_t bits = 0;
-        if (p->is_float) {
+        if (p->is_float != 0) {
             uint32_t word;
-            memcpy(&word, input, sizeof word);
+            (void)memcpy(&word, input, sizeof word);
             bits = word & 0x7FFFFFFFu; /* without the sign */
         } else {
             for (int32_t byte = 0; byte < p->bytes; ++byte) {

@@ -11,11 +11,11 @@ void kibi_circular_buffer_s8(int8_t *output, const int8_t *const *rows, const ki
     const int8_t *const old = rows[p->pieces];
     (void)scratch;
     if (old != NULL) {
-        memmove(output, old, (size_t)(p->pieces * p->piece_bytes));
+        (void)memmove(output, old, (size_t)(p->pieces * p->piece_bytes));
         return;
     }
     for (int32_t i = 0; i < p->pieces; ++i) {
-        memcpy(output, rows[i], (size_t)p->piece_bytes);
+        (void)memcpy(output, rows[i], (size_t)p->piece_bytes);
         output += p->piece_bytes;
     }
     *left = (int32_t)((uint32_t)(*left == 0 ? p->cycles : *left) - 1u);

@@ -78,6 +78,8 @@ float kibi_circular_f32(float value, int32_t is_cosine)
         angle = reduced_far(bits);
     } else if (magnitude >= 0x3F400000u) { /* 0.75 */
         angle = reduced(value);
+    } else {
+        /* the angle is small enough as it is */
     }
     turns = angle.quarters;
     if (magnitude >= 0x42F00000u && is_cosine == 0) {

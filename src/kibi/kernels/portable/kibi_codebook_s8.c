@@ -10,7 +10,7 @@ static inline void codebook_pairs(int8_t *to, const uint8_t *next, const int8_t 
         *to++ = table[pair >> 4];
         *to++ = table[pair & 15u];
     }
-    if (count & 1) {
+    if (count % 2 != 0) {
         *to = table[*next >> 4];
     }
 }

@@ -56,7 +56,7 @@ static KIBI_NOINLINE void gather(task *t, int8_t *patch)
         int8_t *to = patch + k * t->depth;
         next = find_columns(t, k);
         for (int32_t ky = 0; ky < t->params->kernel_rows; ++ky) {
-            memcpy(to, piece_of(t, ky), (size_t)t->inputs.count);
+            (void)memcpy(to, piece_of(t, ky), (size_t)t->inputs.count);
             to += run;
         }
     }
@@ -123,7 +123,7 @@ static int prepare(task *t, int32_t left, const int8_t *const *patch, int8_t *sc
     const int32_t run = p->kernel_width * t->depth;
     const int32_t last = p->input_width - p->kernel_width;
     t->inputs.pieces = p->kernel_rows;
-    if (p->uses_im2col) {
+    if (p->uses_im2col != 0) {
         const int32_t size = p->kernel_rows * run;
         gather(t, scratch);
         if (left > 1) {
@@ -163,7 +163,7 @@ void kibi_conv2d_s8(int8_t *output, const int8_t *const *rows, const kibi_conv2d
             t.channel = t.end;
             t.end += p->output_channels / p->groups;
             done = 1;
-            if (prepare(&t, p->output_width - x, &patch, (int8_t *)scratch)) {
+            if (prepare(&t, p->output_width - x, &patch, (int8_t *)scratch) != 0) {
                 two_pixels(output, &t);
                 done = 2;
             }

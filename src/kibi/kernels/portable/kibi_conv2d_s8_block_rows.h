@@ -51,7 +51,7 @@ static void finish(int8_t *output, const uint32_t *sums, int32_t count, const in
     for (int32_t i = 0; i < count; ++i) {
         const int32_t sum = (int32_t)sums[i];
         int32_t value;
-        if (p->rounds_once) {
+        if (p->rounds_once != 0) {
             value = kibi_round_once(sum, multiplier[i], p->output_zero_point,
                                     KIBI_CONV2D_FRACTION_BITS);
         } else {

@@ -32,7 +32,7 @@ static void gather(const pixel *x)
 {
     const int32_t depth = x->params->input_channels;
     for (int32_t i = 0; i < x->params->kernel_rows * WIDTH; ++i) {
-        memcpy(x->gathered + i * depth, column_of(x, i / WIDTH, i % WIDTH), (size_t)depth);
+        (void)memcpy(x->gathered + i * depth, column_of(x, i / WIDTH, i % WIDTH), (size_t)depth);
     }
 }
 
@@ -110,8 +110,8 @@ static void compute_block(int8_t *output, const int8_t *const *rows, const kibi_
             compute_pair(to + k * p->output_channels, &block[k], o);
         }
     }
-    if (has_passes) {
-        memcpy(output, to, (size_t)(pixels * p->output_channels));
+    if (has_passes != 0) {
+        (void)memcpy(output, to, (size_t)(pixels * p->output_channels));
     }
 }
 

@@ -56,7 +56,7 @@ void kibi_conv2d_s8_int4(int8_t *output, const int8_t *const *rows, const kibi_c
     int32_t start = -p->pad;
     KIBI_ASSERT(p->gathers ? scratch != NULL : p->kernel_rows == 1 && p->pad == 0);
     for (int32_t x = 0; x < p->output_width; ++x) {
-        if (p->gathers) {
+        if (p->gathers != 0) {
             gather((int8_t *)scratch, rows, p, start);
             one_pixel(output, (const int8_t *)scratch, size, p);
         } else {

@@ -26,7 +26,7 @@ static void gather(int8_t *to, const int8_t *const *rows, const kibi_conv2d_s8_w
     for (int32_t i = 0; i < p->kernel_rows * WIDTH; ++i) {
         const int32_t column = start + i % WIDTH;
         const int is_inside = column >= 0 && column < p->input_width;
-        memcpy(to + i * depth, is_inside ? rows[i / WIDTH] + column * depth : KIBI_AT(int8_t, p, padding),
+        (void)memcpy(to + i * depth, is_inside ? rows[i / WIDTH] + column * depth : KIBI_AT(int8_t, p, padding),
                (size_t)depth);
     }
 }

@@ -44,7 +44,7 @@ static void decode(const float *encoded, const float *anchor, const detection_pa
 /* Keep the scores of all classes, or the best one; of equal ones that of the first class. */
 static void keep(const float *scores, const detection_params *params, work *at, int32_t step)
 {
-    if (params->is_regular) {
+    if (params->is_regular != 0) {
         for (int32_t k = 0; k < params->classes; ++k) {
             at->scores[k * params->boxes + step] = scores[k];
         }

@@ -45,7 +45,7 @@ uint32_t kibi_dot_rice_s8(uint32_t start, const int8_t *x, int32_t count, kibi_r
         at += first + second + 2u * k + 2u;
         x += 2;
     }
-    if (count & 1) {
+    if ((count & 1) != 0) {
         uint32_t bits, first;
         at = KIBI_NOT_ABOVE(at, from->last);
         bits = window(first_four, at);

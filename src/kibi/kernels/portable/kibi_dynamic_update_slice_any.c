@@ -28,7 +28,7 @@ void kibi_dynamic_update_slice_any(void *output, const void *const *rows,
     (void)scratch;
     KIBI_ASSERT(p->axes >= 1 && p->axes <= MOST_AXES);
     for (int32_t row = 0; row < p->pointers; ++row) {
-        memmove(to + row * p->row_bytes, rows[row], (size_t)p->row_bytes);
+        (void)memmove(to + row * p->row_bytes, rows[row], (size_t)p->row_bytes);
     }
     for (int32_t k = 0; k <= last; ++k) {
         start[k] = place(starts, k, p->index_bytes,
@@ -40,7 +40,7 @@ void kibi_dynamic_update_slice_any(void *output, const void *const *rows,
             at = at * KIBI_AT(int32_t, p, sizes)[k] + start[k] + done[k];
         }
         const uint8_t *const row = (const uint8_t *)update[from / p->update_row_bytes];
-        memcpy(to + at * p->bytes, row + from % p->update_row_bytes, (size_t)run);
+        (void)memcpy(to + at * p->bytes, row + from % p->update_row_bytes, (size_t)run);
         from += run;
         for (axis = last - 1; axis >= 0; --axis) {
             if (++done[axis] < KIBI_AT(int32_t, p, update_sizes)[axis]) {

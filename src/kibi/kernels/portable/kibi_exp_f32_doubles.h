@@ -39,7 +39,7 @@ static inline float kibi_exp_f32_of_doubles(float value)
     const int32_t k = (int32_t)whole;
     const uint64_t bits = kibi_exp_f32_powers[k & 31] + ((uint64_t)(int64_t)(k >> 5) << 52);
     double power;
-    memcpy(&power, &bits, sizeof(power));
+    (void)memcpy(&power, &bits, sizeof(power));
     return (float)(((cubic * rest + square) * (rest * rest) + (linear * rest + 1.0)) * power);
 }
 

@@ -9,14 +9,14 @@
 static inline uint32_t kibi_bits_of_float(float value)
 {
     uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
+    (void)memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
 static inline float kibi_float_of_bits(uint32_t bits)
 {
     float value;
-    memcpy(&value, &bits, sizeof(value));
+    (void)memcpy(&value, &bits, sizeof(value));
     return value;
 }
 

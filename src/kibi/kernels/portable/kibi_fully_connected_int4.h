@@ -13,7 +13,7 @@ typedef const int32_t *kibi_int4_piece(int32_t sums[4], const int32_t *w, const 
 static inline void kibi_int4_begin(int32_t sums[4], const int32_t *start, int32_t count, uint32_t excess, int is_fours)
 {
     kibi_int4_start(sums, start, count, excess);
-    if (is_fours) {
+    if (is_fours != 0) {
         sums[3] = (int32_t)((uint32_t)sums[3] + excess);
     }
 }

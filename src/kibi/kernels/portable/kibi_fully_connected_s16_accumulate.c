@@ -10,7 +10,7 @@ static void finish(int16_t *output, const char *sums, const kibi_fully_connected
     for (int32_t i = 0; i < p->vectors; ++i) {
         for (int32_t o = 0; o < p->output_channels; ++o) {
             int64_t sum;
-            memcpy(&sum, sums, sizeof sum);
+            (void)memcpy(&sum, sums, sizeof sum);
             sums += sizeof sum;
             *output++ = kibi_requantize_s16(sum, KIBI_AT(int32_t, p, multiplier)[o], KIBI_AT(int8_t, p, shift)[o],
                                             p->is_wide, p->output_zero_point, p->activation_min, p->activation_max);
@@ -33,10 +33,10 @@ void kibi_fully_connected_s16_accumulate(int16_t *output, const int16_t *const *
         /* Scratch is aligned to 4 where 64-bit numbers are to 8. */
         int64_t sum = KIBI_AT(int64_t, p, bias)[o];
         if (piece != 0) {
-            memcpy(&sum, place, sizeof sum);
+            (void)memcpy(&sum, place, sizeof sum);
         }
         sum = kibi_dot_s16(sum, w, rows[0], p->piece);
-        memcpy(place, &sum, sizeof sum);
+        (void)memcpy(place, &sum, sizeof sum);
         place += sizeof sum;
         w += depth;
     }

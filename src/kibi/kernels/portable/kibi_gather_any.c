@@ -29,9 +29,9 @@ void kibi_gather_any(void *output, const void *const *rows, const kibi_gather_an
             for (int32_t piece = 0; piece < p->pieces; ++piece, to += p->bytes) {
                 if (item >= 0) {
                     const int32_t at = ((part * p->items + item) * p->pieces + piece) * p->bytes;
-                    memcpy(to, (const uint8_t *)table[at / p->row_bytes] + at % p->row_bytes, (size_t)p->bytes);
+                    (void)memcpy(to, (const uint8_t *)table[at / p->row_bytes] + at % p->row_bytes, (size_t)p->bytes);
                 } else {
-                    memset(to, 0, (size_t)p->bytes);
+                    (void)memset(to, 0, (size_t)p->bytes);
                 }
             }
         }

@@ -21,6 +21,8 @@ float kibi_hyperbolic_tangent_f32(float value)
         result = KIBI_QUOTIENT(-below, below + 2.0f);
     } else if (magnitude < 22.0f) {
         result = 1.0f - KIBI_QUOTIENT(2.0f, kibi_expm1_f32(2.0f * magnitude) + 2.0f);
+    } else {
+        /* 1.0f to the last bit */
     }
     return bits >> 31 != 0u ? -result : result;
 }

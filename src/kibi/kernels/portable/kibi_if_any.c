@@ -13,12 +13,12 @@ void kibi_if_any(void *const *outputs, const void *const *rows, const kibi_if_an
     for (int32_t i = 0; i < params->inputs; ++i, piece += 2) {
         uint8_t *to = arena + body->inputs[i];
         for (int32_t row = 0; row < piece[0]; ++row, to += piece[1]) {
-            memcpy(to, *rows++, (size_t)piece[1]);
+            (void)memcpy(to, *rows++, (size_t)piece[1]);
         }
     }
     const int status = body->run(body, arena);
     for (int32_t i = 0; i < params->outputs; ++i) {
-        memcpy(outputs[i], arena + body->outputs[i], (size_t)piece[i]);
+        (void)memcpy(outputs[i], arena + body->outputs[i], (size_t)piece[i]);
     }
     arena[0] = status != 0;
 }

@@ -11,7 +11,7 @@ void kibi_reduce_all_bool(uint8_t *output, const uint8_t *const *rows, const kib
     const uint8_t *input = rows[0];
     KIBI_ASSERT(all != NULL && step >= 0 && step < p->steps);
     if (step == 0) {
-        memset(all, 1, (size_t)p->output_elements);
+        (void)memset(all, 1, (size_t)p->output_elements);
     }
     uint8_t *const start = all + step / p->size1 * p->step0 + step % p->size1 * p->step1;
     for (int32_t k = 0; k < p->size2; ++k) {
@@ -24,6 +24,6 @@ void kibi_reduce_all_bool(uint8_t *output, const uint8_t *const *rows, const kib
         }
     }
     if (step == p->steps - 1) {
-        memcpy(output, all, (size_t)p->output_elements);
+        (void)memcpy(output, all, (size_t)p->output_elements);
     }
 }

@@ -15,7 +15,7 @@ void kibi_select_any(void *output, const void *const *rows, const kibi_select_an
         const uint8_t *a = (const uint8_t *)rows2[piece * p->row_step2] + piece * p->piece_step2 * p->bytes;
         const uint8_t *b = (const uint8_t *)rows3[piece * p->row_step3] + piece * p->piece_step3 * p->bytes;
         for (int32_t i = 0; i < p->elements; ++i) {
-            memmove(to, *condition != 0 ? a : b, (size_t)p->bytes);
+            (void)memmove(to, *condition != 0 ? a : b, (size_t)p->bytes);
             to += p->bytes;
             condition += p->step1;
             a += p->step2 * p->bytes;

@@ -7,5 +7,5 @@ void kibi_shape_any(void *output, const void *const *rows, const kibi_shape_any_
 {
     (void)rows;
     (void)scratch;
-    memmove(output, KIBI_AT(int32_t, params, sizes), (size_t)params->rank * sizeof(*KIBI_AT(int32_t, params, sizes)));
+    (void)memmove(output, KIBI_AT(int32_t, params, sizes), (size_t)params->rank * sizeof(*KIBI_AT(int32_t, params, sizes)));
 }

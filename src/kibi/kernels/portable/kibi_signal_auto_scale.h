@@ -14,6 +14,8 @@ static inline int32_t kibi_signal_auto_scale(const int16_t *input, int32_t eleme
             largest = input[i];
         } else if (-input[i] > largest) {
             largest = (int16_t)-input[i];
+        } else {
+            /* another one is as large */
         }
     }
     if (largest <= 0) {

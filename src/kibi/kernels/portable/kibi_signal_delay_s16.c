@@ -13,10 +13,10 @@ void kibi_signal_delay_s16(int16_t *output, const int16_t *const *rows,
     for (int32_t line = 0; line < params->lines; ++line) {
         int16_t *const samples = (int16_t *)states[0] + line * delay;
         const int16_t *const input = rows[line];
-        memcpy(output, samples, (size_t)old * sizeof *output);
-        memcpy(output + old, input, (size_t)(size - old) * sizeof *output);
-        memmove(samples, samples + old, (size_t)(delay - old) * sizeof *output);
-        memcpy(samples + (delay - old), input + (size - old), (size_t)old * sizeof *output);
+        (void)memcpy(output, samples, (size_t)old * sizeof *output);
+        (void)memcpy(output + old, input, (size_t)(size - old) * sizeof *output);
+        (void)memmove(samples, samples + old, (size_t)(delay - old) * sizeof *output);
+        (void)memcpy(samples + (delay - old), input + (size - old), (size_t)old * sizeof *output);
         output += size;
     }
 }

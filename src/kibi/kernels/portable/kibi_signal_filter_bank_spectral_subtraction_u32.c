@@ -23,5 +23,5 @@ void kibi_signal_filter_bank_spectral_subtraction_u32(void *const *outputs, cons
         noise[i] = params->clamps != 0 ? removed : estimate;
         output[i] = left > least ? left : least;
     }
-    memcpy(outputs[1], noise, (size_t)params->elements * sizeof *noise);
+    (void)memcpy(outputs[1], noise, (size_t)params->elements * sizeof *noise);
 }

@@ -9,8 +9,8 @@
 static void advance(int16_t *samples, int32_t count, const int16_t *input, int32_t step)
 {
     const int32_t old = count > step ? count - step : 0;
-    memmove(samples, samples + (count - old), (size_t)old * sizeof *samples);
-    memcpy(samples + old, input + (step - (count - old)), (size_t)(count - old) * sizeof *samples);
+    (void)memmove(samples, samples + (count - old), (size_t)old * sizeof *samples);
+    (void)memcpy(samples + old, input + (step - (count - old)), (size_t)(count - old) * sizeof *samples);
 }
 
 /* One frame; how many samples there are after it. */
@@ -22,12 +22,12 @@ static int32_t make(uint8_t *output, int16_t *samples, int32_t count, const int1
     if (count + params->step < params->size) {
         const int32_t room = params->kept - count; /* less than a step only where a file set the count */
         const int32_t more = params->step < room ? params->step : room;
-        memset(output, 0, frame_bytes);
-        memcpy(samples + count, input, (size_t)more * sizeof *samples);
+        (void)memset(output, 0, frame_bytes);
+        (void)memcpy(samples + count, input, (size_t)more * sizeof *samples);
         return count + more;
     }
-    memcpy(output, samples, count_bytes);
-    memcpy(output + count_bytes, input, frame_bytes - count_bytes);
+    (void)memcpy(output, samples, count_bytes);
+    (void)memcpy(output + count_bytes, input, frame_bytes - count_bytes);
     advance(samples, count, input, params->step);
     return count;
 }

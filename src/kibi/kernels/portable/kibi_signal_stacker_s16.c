@@ -18,23 +18,23 @@ void kibi_signal_stacker_s16(void *const *outputs, const int16_t *const *rows,
     *is_valid = 0;
     if (count < 0) {
         for (count = 0; count < params->left; ++count) {
-            memcpy(samples + count * channels, rows[0], frame_bytes);
+            (void)memcpy(samples + count * channels, rows[0], frame_bytes);
         }
     }
     if (count < params->kept) {
-        memset(output, 0, kept_bytes + frame_bytes);
-        memcpy(samples + count * channels, rows[0], frame_bytes);
+        (void)memset(output, 0, kept_bytes + frame_bytes);
+        (void)memcpy(samples + count * channels, rows[0], frame_bytes);
         *available = count + 1;
         return;
     }
-    memcpy(output, samples, kept_bytes);
-    memcpy(output + kept_bytes, rows[0], frame_bytes);
+    (void)memcpy(output, samples, kept_bytes);
+    (void)memcpy(output + kept_bytes, rows[0], frame_bytes);
     count = params->kept + 1 - params->step;
     *available = count;
     if (count > 0) {
         const int32_t old = count - 1;
-        memmove(samples, samples + params->step * channels, (size_t)old * frame_bytes);
-        memcpy(samples + old * channels, rows[0], frame_bytes);
+        (void)memmove(samples, samples + params->step * channels, (size_t)old * frame_bytes);
+        (void)memcpy(samples + old * channels, rows[0], frame_bytes);
     }
     *is_valid = 1;
 }

@@ -19,14 +19,14 @@ void kibi_svdf_f32(float *output, const float *const *rows, const kibi_svdf_f32_
             float sum = KIBI_AT(float, p, bias)[unit];
             for (int32_t rank = 0; rank < p->filters_per_unit; ++rank) {
                 const float result = kibi_dot_f32(0.0f, feature, x, p->depth);
-                memmove(state, state + 1, (size_t)(p->memory - 1) * sizeof(*state));
+                (void)memmove(state, state + 1, (size_t)(p->memory - 1) * sizeof(*state));
                 state[p->memory - 1] = result;
                 sum += kibi_dot_f32(0.0f, time, state, p->memory);
                 state += p->memory;
                 feature += p->depth;
                 time += p->memory;
             }
-            if (p->has_activation) {
+            if (p->has_activation != 0) {
                 sum = sum != sum ? p->activation_of_nan : kibi_clamp_f32(sum, p->activation_min, p->activation_max);
             }
             *output++ = sum;

@@ -8,7 +8,7 @@ static int run(const kibi_subgraph *body, void *const *carried, const kibi_while
 {
     const int32_t *const bytes = KIBI_AT(int32_t, params, pieces) + 2 * params->inputs;
     for (int32_t i = 0; i < params->inputs; ++i) {
-        memcpy(arena + body->inputs[i], carried[i], (size_t)bytes[i]);
+        (void)memcpy(arena + body->inputs[i], carried[i], (size_t)bytes[i]);
     }
     return body->run(body, arena);
 }
@@ -24,7 +24,7 @@ void kibi_while_any(void *const *outputs, const void *const *rows, const kibi_wh
         uint8_t *to = (uint8_t *)outputs[i];
         const int32_t row_bytes = KIBI_AT(int32_t, params, pieces)[2 * i + 1];
         for (int32_t row = 0; row < KIBI_AT(int32_t, params, pieces)[2 * i]; ++row, to += row_bytes) {
-            memcpy(to, *rows++, (size_t)row_bytes);
+            (void)memcpy(to, *rows++, (size_t)row_bytes);
         }
     }
     for (uint32_t turns = 0;; ++turns) {
@@ -43,7 +43,7 @@ void kibi_while_any(void *const *outputs, const void *const *rows, const kibi_wh
             return;
         }
         for (int32_t i = 0; i < params->outputs; ++i) {
-            memcpy(outputs[i], arena + body->outputs[i], (size_t)bytes[i]);
+            (void)memcpy(outputs[i], arena + body->outputs[i], (size_t)bytes[i]);
         }
     }
 }

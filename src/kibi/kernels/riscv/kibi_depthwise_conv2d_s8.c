@@ -421,7 +421,7 @@ void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const k
     v.listed.taps = v.taps;
     v.listed.channels = params->channels;
     v.listed.outside = v.outside;
-    memset(v.outside, params->input_zero_point, sizeof(v.outside));
+    (void)memset(v.outside, params->input_zero_point, sizeof(v.outside));
     for (int32_t x = 0; x < params->output_width; ++x) {
         one_pixel(output, &v);
         output += params->channels;

@@ -126,7 +126,7 @@ static float finite(float value)
 /* The sums of products of a block of units, or of one; a unit's weights follow those of the one before. */
 static void dots(float sums[BLOCK], const float *w, const float *x, int32_t count, int32_t units)
 {
-    memset(sums, 0, BLOCK * sizeof(*sums));
+    (void)memset(sums, 0, BLOCK * sizeof(*sums));
     if (units == BLOCK) {
         kibi_dot_f32_4x1(sums, w, count, x, count);
     } else {
@@ -197,7 +197,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     for (int32_t batch = 0; batch < p->batches; ++batch) {
         for (int32_t time = 0; time < p->times; ++time) {
             all_units(output, weights, cells, *rows, hidden, p);
-            memcpy(hidden, output, (size_t)p->units * sizeof(*hidden));
+            (void)memcpy(hidden, output, (size_t)p->units * sizeof(*hidden));
             output += p->units;
             ++rows;
         }

@@ -48,7 +48,7 @@ static void finish(float *output, const float *sums, const PARAMS *p)
 
 static void finish(float *output, const float *sums, const PARAMS *p)
 {
-    memcpy(output, sums, (size_t)p->output_elements * sizeof(*output));
+    (void)memcpy(output, sums, (size_t)p->output_elements * sizeof(*output));
 }
 
 /*= kibi_reduce_extreme_TYPE
@@ -70,7 +70,7 @@ static inline void grow(SUM *sum, TYPE_t value, const PARAMS *p)
 
 static void finish(TYPE_t *output, const SUM *sums, const PARAMS *p)
 {
-    memcpy(output, sums, (size_t)p->output_elements * sizeof(*output));
+    (void)memcpy(output, sums, (size_t)p->output_elements * sizeof(*output));
 }
 
 /*= =

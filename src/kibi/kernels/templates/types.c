@@ -29,7 +29,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
         const TYPE_t *input = rows[piece];
         for (int32_t column = 0; column < columns; ++column) {
             output = fill(output, value, p->before_channels);
-            memmove(output, input, (size_t)run * sizeof(*output));
+            (void)memmove(output, input, (size_t)run * sizeof(*output));
             input += run;
             output = fill(output + run, value, p->after_channels);
         }
@@ -158,7 +158,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
 {
     (void)scratch;
     for (int32_t piece = 0; piece < params->pieces; ++piece) {
-        memmove(output, rows[piece], (size_t)params->elements * sizeof(*output));
+        (void)memmove(output, rows[piece], (size_t)params->elements * sizeof(*output));
         output += params->elements;
     }
 }

@@ -9,7 +9,7 @@
 static inline uint8_t *fill(uint8_t *to, uint32_t word, int32_t count)
 {
     for (; count >= 4; count -= 4) {
-        memcpy(to, &word, sizeof(word));
+        (void)memcpy(to, &word, sizeof(word));
         to += 4;
         __asm__ volatile(""); /* else the compiler calls memset */
     }
