@@ -11,11 +11,10 @@ from elftools.elf.sections import SymbolTableSection
 
 import kibi
 import kibi.demo
-from kibi.engines import DeviceEngine
 from kibi.kernels import kernel_folder, text_of
 from kibi.targets import Target, target
-from kibi.toolchain import Image, MemoryLayout, compile_objects, read_image
-from kibi.toolchain.link import link_device
+from kibi.toolchain import compile_objects
+from tests.kernels.flagged import run_flagged
 from tests.support.amount import sample
 from tests.toolchain.tools import check_cross
 
@@ -149,27 +148,12 @@ def test_model_of_instrumented_code_gives_the_same_bits(
     """The shipped model computes what it does without, on the core, with hooks that change all that they may."""
     if compiler == "gcc":
         check_cross()
-
-    def build(
-        sources: Sequence[Path],
-        core: Target,
-        *,
-        entries: Sequence[str],
-        compiler: str,
-        level: str,
-        includes: Sequence[Path],
-        layout: MemoryLayout,
-    ) -> Image:
-        model = compile_objects(sources, core, compiler=compiler, level=level, includes=includes, flags=flags.split())
-        hooks = compile_objects([_HOOKS], core, compiler=compiler, flags=_HOOK_FLAGS[compiler])
-        link_device([*model, *hooks], core, entries, compiler, tmp_path / "image.elf", layout)
-        return read_image(tmp_path / "image.elf", layout)
-
-    monkeypatch.setattr("kibi.engines.device.build_image", build)
     model = kibi.load(kibi.demo.model_path())
     images, _ = kibi.demo.samples()
     inputs = [(images[3].astype(np.int16) - 128).astype(np.int8).reshape(1, 28, 28, 1)]
     plan = kibi.plan(model, name, granularity="tensor")
-    library = kibi.compile(model, plan, tmp_path / "library", target=name)
-    found = DeviceEngine(library, compiler=compiler, level="2").run(inputs)
+    hooks = compile_objects([_HOOKS], target(name), compiler=compiler, flags=_HOOK_FLAGS[compiler])
+    found = run_flagged(
+        monkeypatch, tmp_path, model, plan, inputs, target(name), compiler, flags.split(), further=hooks
+    )
     assert found[0].tobytes() == kibi.run(model, plan, inputs)[0].tobytes()

@@ -1,12 +1,13 @@
 """The kernels' sources: each compiles everywhere, and each is used."""
 
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from kibi.codegen import lives_c
-from kibi.kernels import closure, header_of
+from kibi.kernels import closure, header_of, kernel_folder
 from kibi.kernels.headers import struct_fields
 from kibi.kernels.params import struct_name
 from kibi.ops import operators
@@ -136,7 +137,21 @@ def test_kernel_header_states_its_contract(kernel: str) -> None:
 def test_source_needs_the_freestanding_library_alone(source: Path) -> None:
     """Kernels include their own headers, freestanding ones, and `string.h`; they allocate nothing and keep nothing."""
     text = source.read_text()
-    allowed = {"float.h", "stddef.h", "stdint.h", "string.h"}
+    allowed = {"float.h", "limits.h", "stddef.h", "stdint.h", "string.h"}
     assert set(re.findall(r"#include <([\w.]+)>", text)) <= allowed
     assert not re.search(r"\b(malloc|calloc|realloc|free|alloca)\s*\(", text)
     assert not re.search(r"^static (?!inline|KIBI_NOINLINE|const)[^()]*(=|;)", text, re.MULTILINE)
+
+
+def test_page_of_the_library_names_all_functions_that_it_needs_of_the_system() -> None:
+    """Kernels and generated code call three functions of `string.h`; the page says so in its first lines."""
+    generated = Path(str(files("kibi.codegen")))
+    texts = [*FOLDER.glob("*.[ch]"), *kernel_folder("templates").glob("*.[ch]"), *generated.glob("*.py")]
+    called = {
+        name
+        for path in texts
+        for name in re.findall(r"\b(mem(?:cpy|move|set|cmp|chr)|str[nr]?(?:len|cpy|cmp|chr))\(", path.read_text())
+    }
+    page = (Path(__file__).parents[2] / "docs" / "c-library.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"`string.h` \(of which (.*?)\)", page, re.DOTALL)
+    assert called == set(re.findall(r"`(\w+)`", sentence))
