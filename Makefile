@@ -10,6 +10,8 @@ endif
 BIN := $(VENV)/$(SCRIPTS)
 FRAMEWORKS := $(VENV)-frameworks/$(SCRIPTS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# What installs packages; bytecode is left out, since Python compiles what is imported, a small part of what is installed.
+INSTALL ?= $(BIN)/python -m pip install --quiet --no-compile
 # Tests start hundreds of Python processes: without bytecode, each compiles the modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 # CI's machine has two cores; tests run on as many as there are.
@@ -28,23 +30,22 @@ $(BIN)/python:
 	  echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 
-# Without bytecode: Python compiles what is imported, which is a small part of what is installed.
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@echo "Installing Kibi into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --no-compile --editable .
+	@$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	@echo "Installing what the tests need into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --no-compile --group dev
+	@$(INSTALL) --group dev
 	@touch $@
 
 $(VENV)/.installed-release: pyproject.toml $(VENV)/.installed
-	@$(BIN)/python -m pip install --quiet --no-compile --group release
+	@$(INSTALL) --group release
 	@touch $@
 
 $(VENV)/.installed-docs: pyproject.toml $(VENV)/.installed-dev
-	@$(BIN)/python -m pip install --quiet --no-compile --group docs
+	@$(INSTALL) --group docs
 	@touch $@
 
 setup: $(VENV)/.installed ## Make the virtual environment and install Kibi
