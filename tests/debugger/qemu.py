@@ -5,15 +5,16 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-QEMU = shutil.which("qemu-system-arm")
-needs_qemu = pytest.mark.skipif(QEMU is None, reason="qemu-system-arm is not installed")
+ARM, RISCV = "qemu-system-arm", "qemu-system-riscv32"
+needs_qemu = pytest.mark.skipif(shutil.which(ARM) is None, reason=f"{ARM} is not installed")
+needs_riscv = pytest.mark.skipif(shutil.which(RISCV) is None, reason=f"{RISCV} is not installed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,20 @@ class Machine:
 
 
 @contextmanager
-def machine(board: str, folder: Path) -> Iterator[Machine]:
-    """A board of QEMU's, which is halted and waits for a debugger."""
+def machine(board: str, folder: Path, program: str = ARM, flags: Sequence[str] = ()) -> Iterator[Machine]:
+    """A board of QEMU's, which is halted and waits for a debugger.
+
+    Args:
+        board: QEMU's name of it.
+        folder: where its monitor's socket is.
+        program: the emulator.
+        flags: further ones, such as the core's.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     monitor = folder / "qmp"
     command = [
-        QEMU or "", "-M", board, "-S", "-display", "none", "-monitor", "none", "-serial", "none",
+        program, "-M", board, *flags, "-S", "-display", "none", "-monitor", "none", "-serial", "none",
         "-gdb", f"tcp:127.0.0.1:{port}", "-qmp", f"unix:{monitor},server=on,wait=off",
     ]  # fmt: skip
     with subprocess.Popen(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kibi.debugger.descriptions import CORE_REGISTERS, FlashBlocks, Register, flash_of, parts_of, registers_of
+from kibi.debugger.descriptions import FlashBlocks, Register, flash_of, parts_of, registers_of
 
 _NAMES = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")
 
@@ -25,19 +25,11 @@ def test_registers_are_numbered_by_their_order_and_by_what_is_given() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "<reg name='r0' bitsize='32'/>",
-        "<reg name='r0' bitsize='x'/>",
-        "<reg regnum='99999999999'/>",
-        "<reg >" * 9000,
-    ],
-    ids=["none", "one", "no-size", "no-number", "many"],
+    "text", ["", "<reg regnum='99999999999'/>", "<reg >" * 9000], ids=["none", "no-number", "many"]
 )
-def test_descriptions_without_a_core_are_as_none(text: str) -> None:
-    """The numbers of servers without a description are taken."""
-    assert registers_of(_registers(text)) == CORE_REGISTERS
+def test_descriptions_without_a_core_have_no_registers(text: str) -> None:
+    """What is not understood is left out."""
+    assert set(registers_of(_registers(text))) <= {""}
 
 
 def test_includes_are_names_and_never_paths() -> None:
@@ -61,5 +53,5 @@ def test_flash_is_told_by_its_blocks() -> None:
 @given(st.text(alphabet="<>/=\"' regnamebitszu0x1memory:includhf", max_size=400))
 def test_any_text_is_read(text: str) -> None:
     """Without an error."""
-    assert set(CORE_REGISTERS) <= set(registers_of(_registers(text)))
+    assert all(each.number >= 0 for each in registers_of(_registers(text)).values())
     assert isinstance(flash_of(text), tuple)

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kibi.debugger import Server, session
+from kibi.debugger import Server, processor_of, session
 from kibi.debugger.packets import NoAnswerError, framed
 from kibi.debugger.session import connected
 from kibi.errors import BoardError, InputError
 from tests.debugger.servers import CUT, RAW, SILENCE, Answer, scripted
+
+_CORE = processor_of("cortex-m4", "the board").registers
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +61,7 @@ def test_server_that_knows_little_is_enough() -> None:
     """No binary packets, no single registers, no hardware breakpoints, no description: all has another way."""
     registers = bytearray(16 * 4 + 8 * 12 + 4 + 4)
     registers[15 * 4 : 16 * 4] = (0x1234).to_bytes(4, "little")
+    registers[-4:] = (0x0100_0000).to_bytes(4, "little")
 
     def answer(payload: bytes) -> bytes:
         match payload[:1]:
@@ -77,7 +80,8 @@ def test_server_that_knows_little_is_enough() -> None:
     with scripted(answer) as server, connected(Server.named(server.name)) as found:
         assert found.read(0x2000_0000, 2) == bytes(2)
         found.write(0x2000_0000, b"*#$}")
-        assert found.register("pc") == 0x1234
+        found.expect(_CORE.needed, _CORE.by_number)
+        assert (found.register("pc"), found.register("xpsr")) == (0x1234, 0x0100_0000)
         found.set_register("r1", 7)
         found.set_breakpoint(0x100)
         assert found.run(1) == 5
@@ -168,7 +172,7 @@ def test_description_without_end_is_refused() -> None:
         pass
     circle = _with({**features, b"qXfer": b'l<xi:include href="target.xml"/>'})
     with scripted(circle) as server, connected(Server.named(server.name)) as found:
-        assert found.registers["xpsr"].number == 25
+        assert found.described == {}
         assert sum(each.startswith(b"qXfer") for each in server.heard) == 16
     wrong = _with({**features, b"qXfer": b"m"})
     with (

@@ -1,6 +1,17 @@
 """Boards through GDB servers: the protocol, a session with a core, and a core that runs what the toolchain linked."""
 
-from kibi.debugger.board_core import ENTRIES, PLACES, START, BoardCore, BoardMemory, board_memory
+from kibi.debugger.board_core import ENTRIES, PLACES, BoardCore, BoardMemory, board_memory
+from kibi.debugger.processors import processor_of
 from kibi.debugger.session import Server, Session, connected
 
-__all__ = ["ENTRIES", "PLACES", "START", "BoardCore", "BoardMemory", "Server", "Session", "board_memory", "connected"]
+__all__ = [
+    "ENTRIES",
+    "PLACES",
+    "BoardCore",
+    "BoardMemory",
+    "Server",
+    "Session",
+    "board_memory",
+    "connected",
+    "processor_of",
+]

@@ -7,41 +7,27 @@ counts no instructions: a call's cycles are those of its cycle counter, and a la
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 
-from kibi.debugger.cortex_m import (
-    CORES,
-    CycleCounter,
-    check_core,
-    check_state,
-    exception,
-    fault_place,
-    fault_words,
-    set_up,
-)
 from kibi.debugger.packets import NoAnswerError
+from kibi.debugger.processor import Counter
+from kibi.debugger.processors import processor_of
 from kibi.debugger.session import Session
 from kibi.emulator import Call, Spent
 from kibi.errors import BoardError, EmulationError
 from kibi.targets import Board, Target
 from kibi.toolchain import Image, MemoryLayout, MemoryRange
 
-START = Path(__file__).with_name("start.c")
-"""The C file that a program for a board has besides its own."""
 _PREPARE, _STORE, _LANDING, _FAULT = (f"kibi_board_{name}" for name in ("prepare", "store", "landing", "fault"))
 ENTRIES = (_PREPARE, _STORE, _LANDING, _FAULT)
-"""Its functions."""
+"""The functions of the C file that a program for a board has besides its own."""
 PLACES = ("flash", "ram")
 """Where a program can be loaded."""
 START_BYTES = 512
 """More flash than this file's code and vectors take."""
 _VECTOR_ALIGNMENT = 512
-_FRAME_BYTES = 104
-"""What a fault puts on the stack, with floats."""
 _PAINT = 0xC5
 _FILL = 0xA5
-_THUMB_STATE = 1 << 24
 _WORD = 1 << 32
 _NO_OPERATORS: Mapping[str, str] = MappingProxyType({})
 
@@ -75,10 +61,7 @@ def board_memory(board: Board, place: str, flash_bytes: int, stack_bytes: int) -
     Raises:
         BoardError: it has no Cortex-M core, its addresses are not known, or it has too little memory.
     """
-    if board.core not in CORES:
-        raise BoardError(
-            f"{board.name} has a {board.core}, but over GDB models run on these cores alone: {', '.join(CORES)}."
-        )
+    processor = processor_of(board.core, board.name)
     ranges = [each for each in board.ram if each.address is not None]
     if not ranges or (place == "flash" and board.flash_address is None):
         raise BoardError(
@@ -88,7 +71,7 @@ def board_memory(board: Board, place: str, flash_bytes: int, stack_bytes: int) -
     ram = max(ranges, key=lambda each: each.size_bytes)
     start = _round_up(ram.address or 0, _VECTOR_ALIGNMENT)
     end = (ram.address or 0) + ram.size_bytes
-    stack_size = _round_up(stack_bytes + _FRAME_BYTES, _VECTOR_ALIGNMENT)
+    stack_size = _round_up(stack_bytes + processor.frame_bytes, _VECTOR_ALIGNMENT)
     code_size = _round_up(flash_bytes + START_BYTES, _VECTOR_ALIGNMENT)
     used = stack_size + (code_size if place == "ram" else 0)
     if start + used >= end:
@@ -114,7 +97,7 @@ class BoardCore:
     """One core of a board, with an image in its memory. Nothing is loaded before the first call or read.
 
     Args:
-        image: linked for the layout of the memory, with `START`.
+        image: linked for the layout of the memory, with the processor's `start`.
         target: whose code it is.
         session: with the board's server.
         memory: where the program is.
@@ -127,13 +110,15 @@ class BoardCore:
 
     def __init__(self, image: Image, target: Target, session: Session, memory: BoardMemory, *, seconds: float) -> None:
         self._image, self._target, self._session, self._memory = image, target, session, memory
+        self._processor = processor_of(target.name, memory.board)
+        self._registers = self._processor.registers
         self._seconds = seconds
         self._end = max(
             (each.address + each.size_bytes for each in image.segments if each.writable),
             default=memory.layout.ram.address,
         )
         self._pending: list[tuple[int, bytes]] | None = []
-        self._counter: CycleCounter | None = None
+        self._counter: Counter | None = None
         self._watched = ""
         self.core_name = self.uncounted = ""
 
@@ -201,11 +186,11 @@ class BoardCore:
         operators: Mapping[str, str] = _NO_OPERATORS,
         instruction_limit: int = 0,
     ) -> Call:
-        """Calls a function by the Arm procedure call standard.
+        """Calls a function by the core's standard of calls.
 
         Args:
             function: its name.
-            arguments: 32-bit integers or addresses; the fifth and following go on the stack.
+            arguments: 32-bit integers or addresses; those for which there is no register go on the stack.
             operators: function name to operator label; the label that is watched is counted.
             instruction_limit: as of the emulated core; the board ends a call after its seconds.
 
@@ -235,7 +220,7 @@ class BoardCore:
         if cycles is not None and not watched and seconds * self._target.clock_hz >= _WORD:
             cycles = None  # the counter may have begun anew, unseen
         return Call(
-            value=self._session.register("r0"),
+            value=self._session.register(self._registers.arguments[0]),
             instructions=0,
             by_operator=MappingProxyType({}),
             stack_bytes=self._stack_bytes(stack),
@@ -249,8 +234,8 @@ class BoardCore:
             return
         session = self._session
         session.monitor("reset halt")
-        self.core_name = check_core(session, self._target)
-        check_state(session)
+        session.expect(self._registers.needed, self._registers.by_number)
+        self.core_name = self._processor.check(session, self._target)
         self._load_image()
         pending, self._pending = self._pending, None
         for address, data in pending:
@@ -258,8 +243,8 @@ class BoardCore:
         for name in (_LANDING, _FAULT):
             session.set_breakpoint(self._image.symbols[name].address)
         self.call(_PREPARE)
-        set_up(session, self._target, self._memory.layout.flash.address, self._store)
-        self._counter = CycleCounter(session, self._store)
+        self._processor.set_up(session, self._target, self._memory.layout.flash.address, self._store)
+        self._counter = self._processor.counter(session, self._store)
         self.uncounted = self._counter.missing
         if not self.call(_PREPARE).cycles_estimate and not self.uncounted:
             self.uncounted = "the cycle counter does not count"
@@ -301,27 +286,29 @@ class BoardCore:
 
     def _set_registers(self, function: str, arguments: tuple[int, ...]) -> int:
         """Paints the stack, sets the registers of a call, and returns the stack pointer."""
-        stacked = b"".join((argument % _WORD).to_bytes(4, "little") for argument in arguments[4:])
-        stack = (self._memory.stack.end - len(stacked)) & ~7
+        named, session = self._registers, self._session
+        count = len(named.arguments)
+        stacked = b"".join((argument % _WORD).to_bytes(4, "little") for argument in arguments[count:])
+        stack = (self._memory.stack.end - len(stacked)) & -named.stack_alignment
         room = stack - self._memory.stack.address
-        self._session.write(self._memory.stack.address, bytes([_PAINT]) * room + stacked)
-        for number, argument in enumerate(arguments[:4]):
-            self._session.set_register(f"r{number}", argument % _WORD)
-        self._session.set_register("sp", stack)
-        self._session.set_register("lr", self._image.symbols[_LANDING].address | 1)
-        self._session.set_register("pc", self._image.symbols[function].address)
-        self._session.set_register("xpsr", _THUMB_STATE)
+        session.write(self._memory.stack.address, bytes([_PAINT]) * room + stacked)
+        for name, argument in zip(named.arguments, arguments, strict=False):
+            session.set_register(name, argument % _WORD)
+        session.set_register("sp", stack)
+        session.set_register(named.link, self._image.symbols[_LANDING].address | named.return_bit)
+        session.set_register("pc", self._image.symbols[function].address)
+        self._processor.begin(session)
         return stack
 
     def _stack_bytes(self, stack: int) -> int:
-        """The bytes below the stack pointer that are no longer painted."""
+        """The bytes below the stack pointer that are no longer painted, in whole units."""
         painted = self._session.read(self._memory.stack.address, stack - self._memory.stack.address)
         left = len(painted) - len(painted.lstrip(bytes([_PAINT])))
         if not left:
             raise BoardError(f"the stack of {len(painted):,} bytes is too small, so that the call may have gone wrong.")
-        return len(painted) - left
+        return _round_up(len(painted) - left, self._registers.stack_unit)
 
-    def _run(self, function: str, watched: set[int], counter: CycleCounter | None) -> int | None:
+    def _run(self, function: str, watched: set[int], counter: Counter | None) -> int | None:
         """Runs a call to its end, and returns the cycles of the watched functions; None where nothing is watched, or counts."""
         until = time.monotonic() + self._seconds
         if not watched or counter is None:
@@ -332,7 +319,7 @@ class BoardCore:
             if self._run_with_breakpoints(watched, function, until) == landing:
                 return cycles
             before = counter.read()
-            self._run_with_breakpoints({self._session.register("lr") & ~1}, function, until)
+            self._run_with_breakpoints({self._session.register(self._registers.link) & ~1}, function, until)
             cycles += (counter.read() - before) % _WORD
 
     def _run_with_breakpoints(self, places: set[int], function: str, until: float) -> int:
@@ -359,18 +346,12 @@ class BoardCore:
 
     def _fault_text(self, stopped: int, signal: int, function: str) -> str:
         """Says where and why the core stopped where it should not."""
-        number = exception(self._session)
-        if not number:
+        is_handler = stopped == self._image.symbols[_FAULT].address & ~1
+        fault = self._processor.fault(self._session, self._target, is_handler=is_handler, in_ram=self._in_ram)
+        if fault is None:
             return f"the core stopped with signal {signal} {self._where(stopped, function)}"
-        try:
-            frame = self._session.register("sp")
-            where = (
-                self._where(fault_place(self._session, frame), function) if self._in_ram(frame) else "on a bad stack"
-            )
-        except BoardError:
-            where = "at a place that cannot be read"
-        why = fault_words(self._session, self._target)
-        return f"the core faulted {where} (exception {number}, signal {signal}){': ' + why if why else ''}"
+        where = fault.unknown if fault.place is None else self._where(fault.place, function)
+        return f"the core faulted {where} ({fault.name}, signal {signal}){': ' + fault.why if fault.why else ''}"
 
     def _in_ram(self, address: int) -> bool:
         stack, ram = self._memory.stack, self._memory.layout.ram

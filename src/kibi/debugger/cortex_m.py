@@ -1,9 +1,12 @@
 """What a debugger reads and sets in a Cortex-M core: which core it is, its cycle counter, its vectors, why it faulted."""
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
+from kibi.debugger.descriptions import Register
 from kibi.debugger.packets import NoAnswerError
+from kibi.debugger.processor import CallRegisters, Fault, Store
 from kibi.debugger.session import Session
 from kibi.errors import BoardError
 from kibi.targets import Target
@@ -32,8 +35,24 @@ _RUNS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     }
 )  # fmt: skip
 """The cores that run the code of a target, instruction by instruction the same."""
-CORES = tuple(_RUNS)
-"""The targets whose code runs over GDB."""
+_NEEDED = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc", "xpsr")
+_REGISTERS = CallRegisters(
+    arguments=("r0", "r1", "r2", "r3"),
+    link="lr",
+    needed=_NEEDED,
+    by_number=MappingProxyType(
+        {
+            **{name: Register(number, 32) for number, name in enumerate(_NEEDED[:-1])},
+            **{f"f{number}": Register(16 + number, 96) for number in range(8)},
+            "fps": Register(24, 32),
+            "xpsr": Register(25, 32),
+        }
+    ),
+    return_bit=1,
+    stack_alignment=8,
+    stack_unit=4,
+)
+_THUMB_STATE = 1 << 24
 _CAUSES: Mapping[int, str] = MappingProxyType(
     {
         0: "an instruction was fetched where none may be", 1: "an access that the memory protection forbids",
@@ -46,10 +65,6 @@ _CAUSES: Mapping[int, str] = MappingProxyType(
     }
 )  # fmt: skip
 """What the bits of CFSR say."""
-
-
-Store = Callable[[int, int], None]
-"""Lets the core write a word to an address."""
 
 
 class CycleCounter:
@@ -96,59 +111,79 @@ class CycleCounter:
             return None
 
 
-def check_core(session: Session, target: Target) -> str:
-    """Returns the name of the core that answers.
+class CortexM:
+    """Arm's cores of the M profile: their exceptions, vectors, and the counter of DWT."""
 
-    Raises:
-        BoardError: it is not the target's.
-    """
-    cpuid = session.read_word(_CPUID)
-    part = cpuid >> 4 & 0xFFF
-    is_arm = cpuid >> 24 == _ARM and part in _PARTS
-    found = f"{_PARTS[part]} r{cpuid >> 20 & 15}p{cpuid & 15}" if is_arm else f"a core with the CPUID {cpuid:#010x}"
-    if not is_arm or part not in _RUNS.get(target.name, ()):
-        raise BoardError(
-            f"{session.name} has {found}, but the program is for {target.name}. Name the board that is there, or the "
-            "server's other core. Nothing was loaded."
-        )
-    return found
+    targets = tuple(_RUNS)
+    start = Path(__file__).with_name("start_cortex_m.c")
+    registers = _REGISTERS
+    frame_bytes = 104
+    """With floats."""
+
+    def check(self, session: Session, target: Target) -> str:
+        """Reads the core's number, and whether it is in an exception."""
+        if "ra" in session.described and "xpsr" not in session.described:
+            raise BoardError(
+                f"{session.name} has a core that is no Cortex-M, but the program is for {target.name}. Nothing was loaded."
+            )
+        cpuid = session.read_word(_CPUID)
+        part = cpuid >> 4 & 0xFFF
+        is_arm = cpuid >> 24 == _ARM and part in _PARTS
+        found = f"{_PARTS[part]} r{cpuid >> 20 & 15}p{cpuid & 15}" if is_arm else f"a core with the CPUID {cpuid:#010x}"
+        if not is_arm or part not in _RUNS.get(target.name, ()):
+            raise BoardError(
+                f"{session.name} has {found}, but the program is for {target.name}. Name the board that is there, or the "
+                "server's other core. Nothing was loaded."
+            )
+        if number := _exception(session):
+            raise BoardError(
+                f"{session.name} halted the core in exception {number}, and did not reset it. Reset and halt it, or let "
+                "the server do so when it starts. Nothing was loaded."
+            )
+        return found
+
+    def begin(self, session: Session) -> None:
+        """Sets Thumb state, outside of conditions."""
+        session.set_register("xpsr", _THUMB_STATE)
+
+    def set_up(self, session: Session, target: Target, vectors: int, store: Store) -> None:
+        """Gives the core its vectors, where it lets them be moved, and its floating-point unit."""
+        store(_VTOR, vectors)  # Cortex-M0 has none, and takes those of its flash
+        if target.has_fpu:
+            store(_CPACR, session.read_word(_CPACR) | _FPU_ACCESS)
+            if session.read_word(_CPACR) & _FPU_ACCESS != _FPU_ACCESS:
+                raise BoardError(
+                    f"{session.name} has a core without a floating-point unit, but code for {target.name} uses one."
+                )
+
+    def counter(self, session: Session, store: Store) -> CycleCounter:
+        """The counter of DWT."""
+        return CycleCounter(session, store)
+
+    def fault(
+        self, session: Session, target: Target, *, is_handler: bool, in_ram: Callable[[int], bool]
+    ) -> Fault | None:
+        """The exception that the core is in, with the place that it has put on its stack."""
+        del is_handler
+        number = _exception(session)
+        if not number:
+            return None
+        place, unknown = None, "on a bad stack"
+        try:
+            frame = session.register("sp")
+            if in_ram(frame):
+                place = session.read_word(frame + _FRAME_PC)
+        except BoardError:
+            unknown = "at a place that cannot be read"
+        return Fault(f"exception {number}", place, _fault_words(session, target), unknown)
 
 
-def check_state(session: Session) -> None:
-    """Raises an error if the core is in an exception, from which no program can be called."""
-    if number := exception(session):
-        raise BoardError(
-            f"{session.name} halted the core in exception {number}, and did not reset it. Reset and halt it, or let the "
-            "server do so when it starts. Nothing was loaded."
-        )
-
-
-def exception(session: Session) -> int:
+def _exception(session: Session) -> int:
     """The number of the exception that the core is in; 0 for none."""
     return session.register("xpsr") & _EXCEPTION
 
 
-def set_up(session: Session, target: Target, vectors: int, store: Store) -> None:
-    """Gives the core its vectors, where it lets them be moved, and its floating-point unit.
-
-    Raises:
-        BoardError: the target has such a unit, and the core has none.
-    """
-    store(_VTOR, vectors)  # Cortex-M0 has none, and takes those of its flash
-    if target.has_fpu:
-        store(_CPACR, session.read_word(_CPACR) | _FPU_ACCESS)
-        if session.read_word(_CPACR) & _FPU_ACCESS != _FPU_ACCESS:
-            raise BoardError(
-                f"{session.name} has a core without a floating-point unit, but code for {target.name} uses one."
-            )
-
-
-def fault_place(session: Session, frame: int) -> int:
-    """The address of the instruction that faulted, from what the core has put on its stack."""
-    return session.read_word(frame + _FRAME_PC)
-
-
-def fault_words(session: Session, target: Target) -> str:
+def _fault_words(session: Session, target: Target) -> str:
     """Says why the core faulted, as its registers tell; empty on cores without these."""
     if target.name == "cortex-m0plus":
         return ""

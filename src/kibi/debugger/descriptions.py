@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 _MOST_NUMBER = 1 << 32
-_MOST_REGISTERS = 4096
+_MOST_REGISTERS = 8192
 _MOST_REGIONS = 64
 _MOST_BLOCK_BYTES = 1 << 24
 _REGISTER = re.compile(r"<reg\s([^<>]{0,400})>")
@@ -54,16 +54,6 @@ class FlashBlocks:
         return self.address + self.size_bytes
 
 
-CORE_REGISTERS: Mapping[str, Register] = MappingProxyType(
-    {
-        **{f"r{number}": Register(number, 32) for number in range(13)},
-        **{name: Register(13 + number, 32) for number, name in enumerate(("sp", "lr", "pc"))},
-        "xpsr": Register(25, 32),
-    }
-)
-"""The numbers that servers without a description use."""
-
-
 def parts_of(text: str) -> Iterator[tuple[str, str]]:
     """Yields, in their order, the names of descriptions to include, and the attributes of registers: one of the two is empty."""
     for found in _PART.finditer(text):
@@ -77,7 +67,7 @@ def registers_of(attributes: list[str]) -> Mapping[str, Register]:
         attributes: the text of each register's element, in order.
 
     Returns:
-        The registers; those of a server without a description where one that a call needs is missing.
+        The registers.
     """
     found: dict[str, Register] = {}
     number: int | None = 0
@@ -91,8 +81,7 @@ def registers_of(attributes: list[str]) -> Mapping[str, Register]:
         number += 1
     if "xpsr" not in found and "cpsr" in found:
         found["xpsr"] = found["cpsr"]
-    is_whole = all(name in found and found[name].bits == CORE_REGISTERS[name].bits for name in CORE_REGISTERS)
-    return MappingProxyType(found) if is_whole else CORE_REGISTERS
+    return MappingProxyType(found)
 
 
 def flash_of(text: str) -> tuple[FlashBlocks, ...]:

@@ -3,9 +3,10 @@
 import re
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kibi.debugger.descriptions import FlashBlocks, Register, flash_of, parts_of, registers_of
 from kibi.debugger.packets import Link, NoAnswerError, escaped
@@ -60,6 +61,11 @@ class Session:
         link: the connection, which the session owns from now on.
         name: the server's, for errors.
 
+    Attributes:
+        described: the registers that the server describes, by name.
+        registers: those that are used.
+        flash: the ranges that the server erases block by block.
+
     Raises:
         BoardError: the server does not answer as the protocol says.
     """
@@ -74,7 +80,8 @@ class Session:
         if b"QStartNoAckMode+" in features and self._request(b"QStartNoAckMode") == b"OK":
             link.acknowledges = False
         self._request(b"?")  # some servers stop the core for it
-        self.registers: Mapping[str, Register] = self._registers(features)
+        self.described: Mapping[str, Register] = self._described(features)
+        self.registers = self.described
         self.flash: tuple[FlashBlocks, ...] = self._flash(features)
 
     def close(self) -> None:
@@ -154,6 +161,17 @@ class Session:
         for _, part, packet in self._parts(address, data, b"vFlashWrite:%x:"):
             self._expect_ok(self._request(packet + part, until), what)
         self._expect_ok(self._request(b"vFlashDone", until + _FLASH_SECONDS), what)
+
+    def expect(self, needed: Iterable[str], numbers: Mapping[str, Register]) -> None:
+        """Says which registers a call needs.
+
+        Args:
+            needed: their names.
+            numbers: how servers without a description number them. These count where one is not described with its width.
+        """
+        described = self.described
+        is_whole = all(name in described and described[name].bits == numbers[name].bits for name in needed)
+        self.registers = described if is_whole else numbers
 
     def register(self, name: str) -> int:
         """Returns a register.
@@ -240,9 +258,9 @@ class Session:
     def _features(self) -> tuple[bytes, ...]:
         return tuple(self._request(b"qSupported:swbreak+;hwbreak+;xmlRegisters=arm").split(b";"))
 
-    def _registers(self, features: tuple[bytes, ...]) -> Mapping[str, Register]:
+    def _described(self, features: tuple[bytes, ...]) -> Mapping[str, Register]:
         if b"qXfer:features:read+" not in features:
-            return registers_of([])
+            return MappingProxyType({})
         attributes: list[str] = []
         wanted, read = ["target.xml"], 0
         while wanted and read < _MOST_FILES:

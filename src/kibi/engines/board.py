@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kibi.codegen import Library
-from kibi.debugger import ENTRIES, START, BoardCore, BoardMemory, Session
+from kibi.debugger import ENTRIES, BoardCore, BoardMemory, Session, processor_of
 from kibi.dtypes import Array
 from kibi.engines.device import DeviceEngine
 from kibi.targets import Target
@@ -44,7 +44,7 @@ class BoardEngine(DeviceEngine):
             library,
             compiler=compiler,
             level=level,
-            sources=[START],
+            sources=[processor_of(library.target.name, memory.board).start],
             entries=ENTRIES,
             layout=memory.layout,
             make_core=make_core,

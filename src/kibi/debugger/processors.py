@@ -1,0 +1,26 @@
+"""The processors whose boards Kibi runs models on."""
+
+from kibi.debugger.cortex_m import CortexM
+from kibi.debugger.processor import Processor
+from kibi.debugger.riscv import RiscV
+from kibi.errors import BoardError
+
+_PROCESSORS: tuple[Processor, ...] = (CortexM(), RiscV())
+TARGETS = tuple(name for each in _PROCESSORS for name in each.targets)
+"""The targets whose code runs over GDB."""
+
+
+def processor_of(target: str, what: str) -> Processor:
+    """Returns the processor that runs a target's code.
+
+    Args:
+        target: its name.
+        what: what has that core, for the error.
+
+    Raises:
+        BoardError: none does.
+    """
+    for each in _PROCESSORS:
+        if target in each.targets:
+            return each
+    raise BoardError(f"{what} has a {target}, but over GDB models run on these cores alone: {', '.join(TARGETS)}.")
