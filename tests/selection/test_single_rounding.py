@@ -87,3 +87,22 @@ def test_channels_without_steps_have_constants() -> None:
         every = bias[:, None] + np.arange(-256, 255)
         rule = requantize(every, sums.multiplier[:, None], -3) - 128
         np.testing.assert_array_equal(np.clip(_outputs(every, found, -128, 8), low, high), np.clip(rule, low, high))
+
+
+def test_constants_are_searched_once_for_a_layer() -> None:
+    """The same layer has the same arrays, which cannot be written; another output or another layer has its own."""
+    weights, bias = np.full((2, 8), 3, np.int8), np.array([70, 90], np.int32)
+
+    def search(first: int = 70, high: int = 127) -> SingleRounding | None:
+        sums = SimpleSums(
+            np.array([first, bias[1]], np.int32), np.full(2, 1_500_000_000, np.int32), np.full(2, -7, np.int8)
+        )
+        return single_rounding(weights.copy(), sums, -128, -128, high, bits=11)
+
+    found = search()
+    assert found is not None
+    assert search() is found
+    assert search(first=71) is not found
+    assert search(high=100) is not found
+    assert not found.addend.flags.writeable
+    assert not found.factor.flags.writeable

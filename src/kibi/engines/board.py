@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from kibi.codegen import Library
 from kibi.debugger import ENTRIES, BoardCore, BoardMemory, Session, processor_of
 from kibi.dtypes import Array
-from kibi.engines.device import DeviceEngine
+from kibi.engines.linked import LinkedEngine
 from kibi.targets import Target
 from kibi.toolchain import Image
 
 
-class BoardEngine(DeviceEngine):
+class BoardEngine(LinkedEngine):
     """A model's C code, linked for a board's addresses, loaded there and run.
 
     Args:
@@ -42,12 +42,12 @@ class BoardEngine(DeviceEngine):
 
         super().__init__(
             library,
+            make_core,
             compiler=compiler,
             level=level,
             sources=[processor_of(library.target.name, memory.board).start],
             entries=ENTRIES,
             layout=memory.layout,
-            make_core=make_core,
         )
 
     def cycles_of(self, node: int, inputs: Sequence[Array]) -> int | None:
@@ -62,10 +62,10 @@ class BoardEngine(DeviceEngine):
         Raises:
             BoardError: the board stopped.
         """
-        if self._is_shared(node):
+        if self.is_shared(node):
             return 0
-        label = self._label(node)
-        if label not in self._operators.values():  # the compiler has inlined it
+        label = self.label(node)
+        if label not in self.labels:  # the compiler has inlined it
             return None
         self.core.watch(label)
         try:

@@ -1,6 +1,7 @@
 """Constants with which one product makes outputs of sums where an activation cuts off what is below the zero point: rule N53."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ _WIDTH = 2.0**-8
 """The part of a factor by which the search moves it at most."""
 _NONE = np.int64(1) << 60
 """More in magnitude than any bound of an addend."""
+_MOST_KEPT = 512
+"""Layers whose constants are kept: a layer is packed several times for one plan."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,9 +93,35 @@ def single_rounding(
     if not zero_point <= low <= high:
         return None
     least, most = Channels(weights, sums.bias, sums.multiplier, sums.shift).sums()
+    channels = _Channels(sums.multiplier.tobytes(), sums.shift.tobytes(), least.tobytes(), most.tobytes())
+    return _found(channels, zero_point, low, high, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Channels:
+    """What constants depend on except for the output, as bytes: two layers with the same ones are equal.
+
+    Attributes:
+        multiplier: `[O]` s32.
+        shift: `[O]` s8.
+        least: `[O]` s64, of all sums of a channel.
+        most: `[O]` s64, likewise.
+    """
+
+    multiplier: bytes
+    shift: bytes
+    least: bytes
+    most: bytes
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _found(channels: _Channels, zero_point: int, low: int, high: int, bits: int) -> SingleRounding | None:
+    """Returns the constants, which cannot be written; None if there are none. Arguments as of the function."""
+    multiplier, shift = np.frombuffer(channels.multiplier, np.int32), np.frombuffer(channels.shift, np.int8)
+    least, most = np.frombuffer(channels.least, np.int64), np.frombuffer(channels.most, np.int64)
     levels = np.arange(low + 1, high + 1, dtype=np.int64) - zero_point
-    steps = _Steps(levels, _least_sums(levels, sums, least, most), least, most, bits)
-    scale = np.ldexp(sums.multiplier.astype(np.float64), sums.shift.astype(np.int64) - 31)
+    steps = _Steps(levels, _least_sums(levels, multiplier, shift, least, most), least, most, bits)
+    scale = np.ldexp(multiplier.astype(np.float64), shift.astype(np.int64) - 31)
     ideal = np.clip(np.ldexp(scale, 32 - _SUM_BITS + bits), 1, _MOST_FACTOR)
     addend, factor = np.zeros(len(ideal), np.int64), np.zeros(len(ideal), np.int64)
     left = np.arange(len(ideal))
@@ -106,21 +135,27 @@ def single_rounding(
     ends = [(each << _SUM_BITS) + addend for each in (least, most)]
     if len(left) or any(np.any(abs(each) >= 1 << 31) for each in ends):
         return None
-    return SingleRounding(addend.astype(np.int32), factor.astype(np.int32))
+    made = SingleRounding(addend.astype(np.int32), factor.astype(np.int32))
+    made.addend.flags.writeable = made.factor.flags.writeable = False
+    return made
 
 
 def _least_sums(
-    levels: NDArray[np.int64], sums: SimpleSums, least: NDArray[np.int64], most: NDArray[np.int64]
+    levels: NDArray[np.int64],
+    multiplier: NDArray[np.int32],
+    shift: NDArray[np.int8],
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """The least sum `[O, N]` whose output is a level or more above the zero point; one more than the largest sum where none is.
 
     Both roundings go up at halves, as levels are above 0.
     """
-    power = np.minimum(-sums.shift.astype(np.int64), 26)[:, None]
+    power = np.minimum(-shift.astype(np.int64), 26)[:, None]
     ratio = np.minimum((levels << power) - (np.int64(1) << power - 1), _MOST_RATIO)
-    multiplier = np.maximum(sums.multiplier.astype(np.int64), 1)[:, None]
-    found = -(-((ratio << 31) - (1 << 30)) // multiplier)
-    found = np.where(sums.multiplier[:, None] > 0, found, _NONE)
+    divisor = np.maximum(multiplier.astype(np.int64), 1)[:, None]
+    found = -(-((ratio << 31) - (1 << 30)) // divisor)
+    found = np.where(multiplier[:, None] > 0, found, _NONE)
     reached: NDArray[np.int64] = np.clip(found, least[:, None], most[:, None] + 1)
     return reached
 

@@ -13,22 +13,18 @@ from kibi.planner.regions.file import Region, check_regions
 from kibi.planner.regions.problem import Fits, RegionProblem, Unit, buffers_only, chosen, members_of, place_units
 from kibi.planner.regions.search import search
 from kibi.planner.regions.shortfall import shortfall
-from kibi.planner.staged_weights import with_copies
-from kibi.selection import LoweredGraph
 from kibi.targets import Target
 
 _PLACE_SECONDS = 0.25
 
 
 def cheapest_in_regions(
-    graph: LoweredGraph, target: Target, made: Sequence[Plan], regions: Sequence[Region], *, place_weights: bool = False
+    graph: Graph, target: Target, made: Sequence[Plan], regions: Sequence[Region], *, place_weights: bool = False
 ) -> Plan:
     """The cheapest of several plans with one arena, when their buffers are in regions; of equally cheap ones the smallest.
 
-    Bytes are counted for the kernels that run: those that take the scratch of each plan, with copies of constants where they fit.
-
     Args:
-        graph: the graph that the plans' numbers mean, with kernels that take the scratch that they need.
+        graph: the graph that the plans' numbers mean.
         target: the processor that they are for.
         made: plans, at least one.
         regions: the memories.
@@ -41,8 +37,7 @@ def cheapest_in_regions(
     first: PlanError | None = None
     for each in made:
         try:
-            chosen_graph = graph if place_weights else with_copies(graph, each)
-            found.append(assign_regions(chosen_graph, target, each, regions, place_weights=place_weights))
+            found.append(assign_regions(graph, target, each, regions, place_weights=place_weights))
         except PlanError as error:
             first = first or error
     if first is not None and not found:

@@ -1,22 +1,29 @@
-"""Layers of s8 whose constants are packed for certain processors: they are unpacked once, and computed as all others are."""
+"""Convolutions whose constants are packed for certain processors: they are unpacked once, and computed as all others are."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.dtypes import DType
 from kibi.planfile.in_numpy.call import Call, Numbers
-from kibi.planfile.in_numpy.products import Scaling, convolve, finish, products, vectors_of
+from kibi.planfile.in_numpy.products import Scaling, convolve, finish
 from kibi.planfile.in_numpy.registry import kernel
+from kibi.planfile.in_numpy.unpacking import (
+    Unpacked,
+    first_channels,
+    halves_of,
+    of_codebook,
+    of_int4,
+    packed_pairs,
+    pairs_of_channels,
+    picked_channels,
+    raised_bias,
+    with_odd_channels,
+)
 from kibi.quant import wrap_s32
-from kibi.selection.rice import decode
 
-Unpacked = tuple[Numbers, Scaling]
-"""Weights, [O, kernel_rows, kernel_width, channels of a group] or [O, depth], and the scaling of the channels."""
 _LANES = 16
-_RICE_BY_ROWS = "kibi_fully_connected_s8_rice_accumulate"
 _INT4_BLOCKS = "kibi_conv2d_s8_int4_blocks"
 _CONVOLUTION_BITS, _DEPTHWISE_BITS = 11, 8
 """Of the fraction of outputs that are rounded once."""
@@ -24,59 +31,21 @@ _BLOCK = 4
 """Channels of a block of depthwise convolutions."""
 
 
-def _halves(words: NDArray[np.int32]) -> Numbers:
-    """The lower and the upper half of each word, with their signs: [..., 2]."""
-    return np.stack([words.astype(np.int16), words >> 16], axis=-1).astype(np.int64)
-
-
-def _packed_pairs(words: NDArray[np.int32]) -> Numbers:
-    """The four weights of each word: a half is 256 times the first of two, plus the second: [..., 4]."""
-    both = _halves(words)
-    second = both.astype(np.int8).astype(np.int64)
-    weights: Numbers = np.stack([(both - second) >> 8, second], axis=-1)
-    return weights.reshape(*words.shape, 4)
-
-
 def _int4_bytes(words: NDArray[np.int32]) -> Numbers:
-    """The same of weights of int4, [2 * pairs, N, 4], from [pairs, N] words: each byte has one of both channels."""
+    """Weights of int4, [2 * pairs, N, 4], from [pairs, N] words: each byte has one of both channels."""
     halves = words[:, None, :, None] >> (np.array([[0], [4]]) + np.array([8, 0, 24, 16]))[None, :, None] & 15
     weights: Numbers = halves.astype(np.int64).reshape(-1, words.shape[1], 4) - 8
     return weights
 
 
-def _raised_bias(starts: Numbers, weights: Numbers) -> Numbers:
-    """256 times the bias of channels whose sums start so, before four weights of each word of [O, words, 4] are added 256-fold.
-
-    To that an inverted shift is added where sums bring it along.
-    """
-    raised: Numbers = wrap_s32(starts.astype(np.int64) + 127 * weights[..., 1::2].sum(axis=(1, 2)))
-    return raised
-
-
-def _true_bias(starts: Numbers, weights: Numbers) -> Numbers:
-    """The bias of such channels."""
-    bias: Numbers = _raised_bias(starts, weights) >> 8
-    return bias
-
-
-def _pairs_of_channels(scaling: NDArray[np.int32]) -> tuple[Numbers, Numbers]:
-    """Multipliers and shifts of channels from [pairs, 3]: both inverted shifts in the lowest bytes of a word, both multipliers."""
-    inverted = np.stack([scaling[:, 0] & 31, scaling[:, 0] >> 8 & 31], axis=1)
-    return scaling[:, 1:].reshape(-1), ~inverted.reshape(-1)
-
-
-def _first(scaling: Scaling, channels: int) -> Scaling:
-    return _picked(scaling, slice(channels))
-
-
-def _picked(scaling: Scaling, channels: slice | Numbers) -> Scaling:
-    bits = None if scaling.fraction_bits is None else scaling.fraction_bits[channels]
-    return Scaling(scaling.bias[channels], scaling.multiplier[channels], scaling.shift[channels], bits)
-
-
 def _rounded_once(starts: Numbers, factors: Numbers, bits: int) -> Scaling:
     """The scaling of channels whose sums, 256 times the true ones, start so, of outputs that are rounded once."""
     return Scaling(starts >> 8, factors, starts & 0xFF, np.full(len(starts), bits))
+
+
+def _rounded_twice(raised: Numbers, multipliers: Numbers) -> Scaling:
+    """The scaling of channels whose 256-fold sums start so, with an inverted shift, of outputs that are rounded twice."""
+    return Scaling(raised >> 8, multipliers, ~(raised & 31))
 
 
 def _of_lanes(call: Call) -> Unpacked:
@@ -109,7 +78,7 @@ def _scaling_of_lanes(call: Call, weights: Numbers) -> Scaling:
 def _of_single(call: Call) -> Unpacked:
     """Nine weights of each channel in five words, and the shift before the last of them."""
     words = call.array("channels", call.numbers.output_channels, 7)
-    halves = _halves(words[:, 1:6]).reshape(-1, 10)
+    halves = halves_of(words[:, 1:6]).reshape(-1, 10)
     weights = np.delete(halves, 8, axis=1).reshape(-1, 3, 3, 1)
     return weights, Scaling(words[:, 0], _doubled(words[:, 6]), ~(words[:, 5] & 31))
 
@@ -120,27 +89,40 @@ def _doubled(words: NDArray[np.int32]) -> Numbers:
 
 
 def _of_blocks(call: Call) -> Unpacked:
-    """Pairs of channels, four elements at a time; rests of a window's rows come after whole fours of all of them."""
+    """Pairs of channels, whose outputs are rounded once or twice."""
+    weights, raised, factors = _in_fours(call)
+    if not call.numbers.rounds_once:
+        return weights, _rounded_twice(raised, factors)
+    return weights, _rounded_once(raised, factors, _CONVOLUTION_BITS)
+
+
+def _of_pieces(call: Call) -> Unpacked:
+    """The same of windows in pieces, whose outputs are rounded twice."""
+    weights, raised, factors = _in_fours(call)
+    return weights, _rounded_twice(raised, factors)
+
+
+def _in_fours(call: Call) -> tuple[Numbers, Numbers, Numbers]:
+    """Weights, what 256-fold sums start from, and multipliers or factors of each channel.
+
+    Pairs of channels, four elements at a time; rests of a window's rows come after whole fours of all of them.
+    """
     p = call.numbers
     run = p.kernel_width * p.input_channels
     size = p.kernel_rows * run
     pairs, fours = -(-p.output_channels // 2), -(-size // 4)
     is_int4 = call.kernel == _INT4_BLOCKS
     words = call.array("filter", pairs, fours, 1 if is_int4 else 2).transpose(0, 2, 1).reshape(-1, fours)
-    found, channels = _int4_bytes(words) if is_int4 else _packed_pairs(words), call.array("channels", pairs, 4)
+    found, channels = _int4_bytes(words) if is_int4 else packed_pairs(words), call.array("channels", pairs, 4)
     whole = run if p.input_channels % 4 == 0 else run // 4 * 4
     places = np.arange(size).reshape(p.kernel_rows, run)
     order = np.concatenate([places[:, :whole].reshape(-1), places[:, whole:].reshape(-1)])
     weights = np.empty((2 * pairs, size), np.int64)
     weights[:, order] = found.reshape(2 * pairs, -1)[:, :size]
-    raised = _raised_bias(channels[:, :2].reshape(-1), found)
-    factors = channels[:, 2:].reshape(-1)
-    if getattr(p, "rounds_once", 0):
-        scaling = _rounded_once(raised, factors, _CONVOLUTION_BITS)
-    else:
-        scaling = Scaling(raised >> 8, factors, ~(raised & 31))
+    raised = raised_bias(channels[:, :2].reshape(-1), found)
     shape = (-1, p.kernel_rows, p.kernel_width, p.input_channels)
-    return weights.reshape(shape)[: p.output_channels], _first(scaling, p.output_channels)
+    count = p.output_channels
+    return weights.reshape(shape)[:count], raised[:count], channels[:, 2:].reshape(-1)[:count]
 
 
 def _of_pairs_in_halves(call: Call) -> Unpacked:
@@ -177,13 +159,13 @@ def _of_columns(call: Call) -> Unpacked:
         starts = part[:, :start_words] if start_words else starts
         multipliers = part[:, start_words + each :] if end_words else multipliers
         words = part[:, start_words : start_words + each].reshape(pairs, p.rows_at_once, p.channels_at_once // 4, 3, 2)
-        fours = _packed_pairs(words).transpose(0, 4, 1, 3, 2, 5)
+        fours = packed_pairs(words).transpose(0, 4, 1, 3, 2, 5)
         rows, channels = slice(ky, ky + p.rows_at_once), slice(c, c + p.channels_at_once)
         weights[:, :, rows, :, channels] = fours.reshape(pairs, 2, p.rows_at_once, 3, p.channels_at_once)
     found = weights.reshape(2 * pairs, p.kernel_rows, 3, p.input_channels)
-    raised = _raised_bias(starts.reshape(-1), found.reshape(2 * pairs, -1, 4))
-    scaling = Scaling(raised >> 8, multipliers.reshape(-1), ~(raised & 31))
-    return found[: p.output_channels], _first(scaling, p.output_channels)
+    raised = raised_bias(starts.reshape(-1), found.reshape(2 * pairs, -1, 4))
+    scaling = _rounded_twice(raised, multipliers.reshape(-1))
+    return found[: p.output_channels], first_channels(scaling, p.output_channels)
 
 
 def _of_winograd(call: Call) -> Unpacked:
@@ -197,13 +179,13 @@ def _of_winograd(call: Call) -> Unpacked:
     columns = np.stack([first, sums - first - last, last], axis=2)
     weights = columns.reshape(2 * pairs, p.kernel_rows, p.input_channels, 3).transpose(0, 1, 3, 2)
     bias = np.trunc(stream[:, :2].reshape(-1) / 2).astype(np.int64)
-    scaling = Scaling(bias, *_pairs_of_channels(stream[:, 2 + 4 * size + 3 :]))
-    return weights[: p.output_channels], _first(scaling, p.output_channels)
+    scaling = Scaling(bias, *pairs_of_channels(stream[:, 2 + 4 * size + 3 :]))
+    return weights[: p.output_channels], first_channels(scaling, p.output_channels)
 
 
 def _quarters(words: NDArray[np.int32]) -> Numbers:
     """Weights of pairs of channels, [2 * pairs, elements]: 0 and 2 of four in a word of each channel, then 1 and 3."""
-    halves = _halves(words.reshape(len(words), -1, 2, 2))
+    halves = halves_of(words.reshape(len(words), -1, 2, 2))
     return halves.transpose(0, 3, 1, 4, 2).reshape(2 * len(words), -1)
 
 
@@ -221,12 +203,12 @@ def _of_three_by_three(call: Call) -> Unpacked:
 def _three_by_three(blocks: NDArray[np.int32], channels: int) -> Unpacked:
     """The same of the blocks."""
     left, mixed, middle, right = (blocks[:, first : first + _BLOCK] for first in (4, 8, 12, 16))
-    last = _halves(blocks[:, 20:22]).transpose(0, 2, 1).reshape(-1, _BLOCK)
-    thirds = _halves(mixed)
+    last = halves_of(blocks[:, 20:22]).transpose(0, 2, 1).reshape(-1, _BLOCK)
+    thirds = halves_of(mixed)
     taps = [
-        *(_halves(left)[..., row] for row in range(2)), thirds[..., 0],
-        *(_halves(middle)[..., row] for row in range(2)), thirds[..., 1],
-        *(_halves(right)[..., row] for row in range(2)), last,
+        *(halves_of(left)[..., row] for row in range(2)), thirds[..., 0],
+        *(halves_of(middle)[..., row] for row in range(2)), thirds[..., 1],
+        *(halves_of(right)[..., row] for row in range(2)), last,
     ]  # fmt: skip
     weights = np.stack(taps, axis=-1).reshape(-1, _BLOCK, 3, 3).transpose(0, 1, 3, 2)
     return _of_four(weights, blocks, channels)
@@ -235,7 +217,7 @@ def _three_by_three(blocks: NDArray[np.int32], channels: int) -> Unpacked:
 def _by_input_channel(weights: Numbers, scaling: Scaling, multiplier: int) -> Unpacked:
     """Weights [multiplier * C, …] and their scaling, of which all first output channels come first, as [C * multiplier, …]."""
     order = np.arange(len(weights)).reshape(multiplier, -1).T.reshape(-1)
-    return weights[order], _picked(scaling, order)
+    return weights[order], picked_channels(scaling, order)
 
 
 def _of_multiplied(call: Call) -> Unpacked:
@@ -288,10 +270,10 @@ def _depthwise_columns(blocks: NDArray[np.int32], channels: int, kernel: tuple[i
     """Channels of blocks; the window has so many rows and columns."""
     pairs, is_odd, width = kernel[0] // 2, kernel[0] % 2, kernel[1]
     columns = blocks[:, _BLOCK:-_BLOCK].reshape(-1, width, 4 * pairs + 2 * is_odd)
-    both = _halves(columns[..., : 4 * pairs].reshape(len(blocks), width, pairs, _BLOCK))
+    both = halves_of(columns[..., : 4 * pairs].reshape(len(blocks), width, pairs, _BLOCK))
     rows = [both.transpose(0, 3, 2, 4, 1).reshape(len(blocks), _BLOCK, 2 * pairs, width)]
     if is_odd:
-        last = _halves(columns[..., 4 * pairs :]).transpose(0, 1, 3, 2).reshape(-1, width, _BLOCK)
+        last = halves_of(columns[..., 4 * pairs :]).transpose(0, 1, 3, 2).reshape(-1, width, _BLOCK)
         rows.append(last.transpose(0, 2, 1)[:, :, None])
     return _of_four(np.concatenate(rows, axis=2), blocks, channels)
 
@@ -315,102 +297,6 @@ def _of_four(weights: Numbers, blocks: NDArray[np.int32], channels: int) -> Unpa
     return each[..., None], Scaling(*(part.reshape(-1)[picked] for part in parts))
 
 
-def _of_odd(call: Call, fast: Callable[[Call], Unpacked]) -> Unpacked:
-    """What a fast kernel computes, with other weights and scaling for some channels."""
-    weights, scaling = fast(call)
-    count = call.numbers.odd_count
-    numbers, *others = (call.array(f"odd_{name}", count) for name in ("numbers", "bias", "multiplier", "shift"))
-    unpacked = weights.astype(np.int64)
-    shape = unpacked.shape[1:]
-    unpacked[numbers] = call.array("odd_filter", count * int(np.prod(shape))).reshape(count, *shape)
-    bias, multiplier, shift = (np.array(each, np.int64) for each in (scaling.bias, scaling.multiplier, scaling.shift))
-    bias[numbers], multiplier[numbers], shift[numbers] = others
-    if scaling.fraction_bits is None:
-        return unpacked, Scaling(bias, multiplier, shift)
-    bits = scaling.fraction_bits.copy()
-    bits[numbers] = 0
-    return unpacked, Scaling(bias, multiplier, shift, bits)
-
-
-def _of_codebook(call: Call) -> Unpacked:
-    """Indices into tables."""
-    p = call.numbers
-    shape = (p.kernel_rows, p.kernel_width, p.input_channels) if hasattr(p, "kernel_rows") else (p.depth,)
-    size = int(np.prod(shape))
-    count = p.output_channels * size
-    bits = np.unpackbits(call.array("indices", -(-count * p.bits // 8)).view(np.uint8))[: count * p.bits]
-    indices = bits.reshape(p.output_channels, size, p.bits) @ (1 << np.arange(p.bits)[::-1])
-    tables = call.array("tables", (p.output_channels - 1) * p.values + (1 << p.bits))
-    weights = tables[indices + np.arange(p.output_channels)[:, None] * p.values]
-    return weights.reshape(p.output_channels, *shape), Scaling.of(call, p.output_channels)
-
-
-def _of_vector_blocks(call: Call) -> Unpacked:
-    """Blocks of eight channels, and of two for the rest: what sums start from, then four elements of each channel in turns."""
-    p = call.numbers
-    fours = p.pieces * -(-p.piece // 4)
-    pairs = -(-p.output_channels // 2)
-    words = call.array("filter", 2 * pairs * (1 + fours))
-    eights = p.output_channels // 8 * 8
-    by_eight = words[: eights * (1 + fours)].reshape(-1, 1 + fours, 8)
-    by_two = words[eights * (1 + fours) :].reshape(-1, 1 + fours, 2)
-    each = np.concatenate([part.transpose(0, 2, 1).reshape(-1, 1 + fours) for part in (by_eight, by_two)])
-    found = _packed_pairs(each[:, 1:])
-    weights = found.reshape(2 * pairs, p.pieces, -1)[..., : p.piece].reshape(2 * pairs, -1)
-    step = p.scale_step // 4
-    scales = call.array("scales", 3 + (pairs - 1) * step)
-    scaling = scales[np.arange(pairs)[:, None] * step + np.arange(3)]
-    return weights[: p.output_channels], _first(
-        Scaling(_true_bias(each[:, 0], found), *_pairs_of_channels(scaling)), p.output_channels
-    )
-
-
-def _of_rice(call: Call) -> Unpacked:
-    """Golomb-Rice codes; the scaling of each channel, or one of all."""
-    p = call.numbers
-    stream, codings = call.array("weights", p.weights_bytes), call.array("codings", p.output_channels)
-    count = 1 + (p.output_channels - 1) * p.scale_step
-    shared = (np.broadcast_to(call.array(name, count), p.output_channels) for name in ("multiplier", "shift"))
-    weights = decode(stream, codings, p.pieces, p.piece, by_piece=call.kernel == _RICE_BY_ROWS)
-    return weights, Scaling(call.array("bias", p.output_channels), *shared)
-
-
-def _of_int4(call: Call) -> Unpacked:
-    """Words of a block's weights for two elements: a byte for each of the channels 0, 2, 1 and 3, the first element's first."""
-    p = call.numbers
-    shape = (1, p.kernel_rows * p.kernel_width * p.input_channels) if hasattr(p, "kernel_rows") else (p.pieces, p.piece)
-    words = call.array("filter", -(-p.output_channels // 4), shape[0], -(-shape[1] // 2))
-    places = np.array([0, 16, 8, 24])[:, None] + np.array([0, 4])
-    raised = words[:, None, :, :, None] >> places[None, :, None, None] & 15
-    weights = (raised.astype(np.int64) - 8).reshape(4 * len(words), shape[0], -1)
-    weights = weights[: p.output_channels, :, : shape[1]]
-    windows = (p.kernel_rows, p.kernel_width, p.input_channels) if hasattr(p, "kernel_rows") else (-1,)
-    return weights.reshape(p.output_channels, *windows), Scaling.of(call, p.output_channels)
-
-
-def _of_vectors_in_halves(call: Call) -> Unpacked:
-    """Words of two channels and two elements, in blocks of eight channels; weights are raised by 128, and have no sign."""
-    p = call.numbers
-    blocks, steps = -(-p.output_channels // 8), p.piece // 2 * p.pieces
-    raised = (
-        call.array("filter", blocks, steps, 4).view(np.uint8).reshape(blocks, steps, 4, 2, 2).transpose(0, 2, 3, 1, 4)
-    )
-    weights = raised.astype(np.int64).reshape(8 * blocks, 2 * steps) - 128
-    return weights[: p.output_channels], Scaling.of(call, p.output_channels)
-
-
-def _of_int4_fours(call: Call) -> Unpacked:
-    """Words for four elements: a half has four bits for each channel of a block; the first word those for elements 0 and 2."""
-    p = call.numbers
-    fours = -(-p.piece // 4)
-    words = call.array("filter", -(-p.output_channels // 4), p.pieces, fours, 2).astype(np.int64)
-    halves = np.stack([words, words >> 16], axis=-2)
-    nibbles = halves[:, None] >> np.array([0, 4, 8, 12])[:, None, None, None, None] & 15
-    weights = np.concatenate([nibbles[:, :3] - 8, (nibbles[:, 3:] ^ 8) - 8], axis=1)
-    weights = weights.reshape(-1, p.pieces, 4 * fours)[: p.output_channels, :, : p.piece]
-    return weights.reshape(p.output_channels, -1), Scaling.of(call, p.output_channels)
-
-
 def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
     """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O]: windows in whole fours."""
     p = call.numbers
@@ -426,13 +312,13 @@ def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
 _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_3x3x1": _of_single,
     "kibi_conv2d_s8_blocks": _of_blocks,
-    "kibi_conv2d_s8_codebook": _of_codebook,
+    "kibi_conv2d_s8_codebook": of_codebook,
     "kibi_conv2d_s8_columns": _of_columns,
     "kibi_conv2d_s8_halves": _of_pairs_in_halves,
-    "kibi_conv2d_s8_int4": _of_int4,
+    "kibi_conv2d_s8_int4": of_int4,
     _INT4_BLOCKS: _of_blocks,
     "kibi_conv2d_s8_lanes": _of_lanes,
-    "kibi_conv2d_s8_pieces": _of_blocks,
+    "kibi_conv2d_s8_pieces": _of_pieces,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
     "kibi_depthwise_conv2d_s8_3x3_multiplied": _of_three_by_three_multiplied,
@@ -442,21 +328,12 @@ _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_depthwise_conv2d_s8_lanes": _of_depthwise_lanes,
     "kibi_depthwise_conv2d_s8_multiplied": _of_multiplied,
 }
-_VECTORS: dict[str, Callable[[Call], Unpacked]] = {
-    "kibi_fully_connected_s8_blocks": _of_vector_blocks,
-    "kibi_fully_connected_s8_codebook": _of_codebook,
-    "kibi_fully_connected_s8_halves": _of_vectors_in_halves,
-    "kibi_fully_connected_s8_int4": _of_int4,
-    "kibi_fully_connected_s8_int4_blocks": _of_int4_fours,
-    "kibi_fully_connected_s8_rice": _of_rice,
-}
 _WITH_ODD = (
     "kibi_conv2d_s8_3x3x1", "kibi_conv2d_s8_blocks", "kibi_conv2d_s8_columns", "kibi_conv2d_s8_pieces",
     "kibi_conv2d_s8_winograd", "kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8_3x3_relu",
     "kibi_depthwise_conv2d_s8_columns",
 )  # fmt: skip
-_CONVOLUTIONS |= {f"{each}_odd": partial(_of_odd, fast=_CONVOLUTIONS[each]) for each in _WITH_ODD}
-_VECTORS |= {"kibi_fully_connected_s8_blocks_odd": partial(_of_odd, fast=_of_vector_blocks)}
+_CONVOLUTIONS |= {f"{each}_odd": partial(with_odd_channels, fast=_CONVOLUTIONS[each]) for each in _WITH_ODD}
 
 
 @kernel(*_CONVOLUTIONS)
@@ -477,32 +354,3 @@ def convolution_of_s16(call: Call) -> None:
     whole = convolve(call, weights, 1, 0).astype(np.int64) + constants[0]
     scaled = (whole * constants[1] + (1 << 31)) >> 32
     call.write(np.clip(scaled + p.output_zero_point, p.activation_min, p.activation_max).astype(np.int16))
-
-
-@kernel(*_VECTORS)
-def fully_connected(call: Call) -> None:
-    """FULLY_CONNECTED of whole vectors."""
-    weights, scaling = call.once(lambda: _VECTORS[call.kernel](call))
-    finish(call, products(vectors_of(call, DType.S8), weights.T[None])[0], scaling)
-
-
-_BY_ROWS: Mapping[str, Callable[[Call], Unpacked]] = {
-    _RICE_BY_ROWS: _of_rice,
-    "kibi_fully_connected_s8_int4_accumulate": _of_int4,
-    "kibi_fully_connected_s8_int4_blocks_accumulate": _of_int4_fours,
-}
-
-
-@kernel(*_BY_ROWS)
-def fully_connected_by_rows(call: Call) -> None:
-    """FULLY_CONNECTED of vectors whose rows come step by step; the scratch holds the sums."""
-    p = call.numbers
-    vectors = 1 if call.kernel == _RICE_BY_ROWS else p.vectors
-    weights, scaling = call.once(lambda: _BY_ROWS[call.kernel](call))
-    kept = call.work(vectors * p.output_channels, "i4").reshape(vectors, p.output_channels)
-    vector, piece = divmod(call.step, p.pieces)
-    start = np.zeros(p.output_channels, np.int64) if piece == 0 else kept[vector].astype(np.int64)
-    part = weights.reshape(p.output_channels, p.pieces, p.piece)[:, piece]
-    kept[vector] = wrap_s32(start + part @ call.row(0, p.piece, "i1").astype(np.int64))
-    if call.step == vectors * p.pieces - 1:
-        finish(call, kept, scaling)
