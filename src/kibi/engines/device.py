@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
-from kibi.emulator import Call, Core, Spent
+from kibi.emulator import Call, Spent
 from kibi.engines.engine import (
     LIMIT_REACHED,
     MORE_INPUT,
@@ -20,9 +20,10 @@ from kibi.engines.engine import (
 from kibi.engines.storage import storage_sources
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
+from kibi.qemu import emulated
 from kibi.runtime import check_inputs
 from kibi.targets import Memory, Target
-from kibi.toolchain import LAYOUT, Image, MemoryLayout, build_image
+from kibi.toolchain import Image, MemoryLayout, build_image
 
 
 class DeviceEngine:
@@ -42,7 +43,7 @@ class DeviceEngine:
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
         memory: how the core reads its flash; None for no wait states.
         code_in_ram: True if code is in RAM, and only constants are in flash.
-        layout: the addresses that the program is linked for.
+        layout: the addresses that the program is linked for; None: those of the emulator.
         make_core: gives the processor that runs the image; None: the emulated core, for which alone `memory` and `code_in_ram` are.
 
     Raises:
@@ -62,7 +63,7 @@ class DeviceEngine:
         storage: Sequence[Path] | None = None,
         memory: Memory | None = None,
         code_in_ram: bool = False,
-        layout: MemoryLayout = LAYOUT,
+        layout: MemoryLayout | None = None,
         make_core: Callable[[Image, Target], DeviceCore] | None = None,
     ) -> None:
         self._model = library.models[index]
@@ -78,7 +79,7 @@ class DeviceEngine:
                 layout=layout,
             )
         self._core: DeviceCore = (
-            Core(self.image, library.target, memory=memory, code_in_ram=code_in_ram)
+            emulated(self.image, library.target, memory=memory, code_in_ram=code_in_ram)
             if make_core is None
             else make_core(self.image, library.target)
         )
