@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import IO
 
 import numpy as np
 
@@ -20,9 +21,9 @@ from kibi.debugger.packets import NoAnswerError
 from kibi.emulator import Block, Call, Stored
 from kibi.emulator.blocks import Blocks, count_text
 from kibi.emulator.hook import RANGE
-from kibi.errors import BoardError, EmulationError, InternalError
+from kibi.errors import BoardError, EmulationError, ToolchainError
 from kibi.qemu.places import place_table
-from kibi.qemu.plugin import PLACE, State, Verdict
+from kibi.qemu.plugin import MOST_CALLS, PLACE, State, Verdict
 from kibi.qemu.process import Process
 from kibi.targets import Target
 from kibi.targets.machine import HARNESS_BYTES
@@ -42,10 +43,10 @@ def harness_of(target: Target) -> MemoryRange:
     """The RAM of a target's machine that is for the harness.
 
     Raises:
-        EmulationError: QEMU does not run the target.
+        ToolchainError: QEMU does not run the target.
     """
     if target.qemu is None:
-        raise EmulationError(f"the target {target.name} is not emulated by QEMU")
+        raise ToolchainError(f"QEMU does not run code for {target.name}.")
     return MemoryRange(target.qemu.machine.harness, HARNESS_BYTES)
 
 
@@ -58,6 +59,8 @@ class _Watch:
 
     def goes_on(self) -> bool:
         """True if it may."""
+        if self._state.verdict:
+            return False
         executed, now = self._state.instructions, time.monotonic()
         if executed != self._last:
             self._last, self._until = executed, now + _STALLED_SECONDS
@@ -89,8 +92,8 @@ class QemuCore:
             stored: what is in flash after the image; `stored_addresses` has their addresses.
 
         Raises:
-            EmulationError: QEMU is missing, too old, or does not start, or the image does not fit.
-            ToolchainError: the plugin cannot be compiled.
+            EmulationError: the image does not fit.
+            ToolchainError: QEMU is missing, too old, or does not start, or the plugin cannot be compiled.
         """
         self._image, self._target, self._fill = image, target, fill
         self._harness = harness_of(target)
@@ -98,10 +101,10 @@ class QemuCore:
         self.stored_addresses = tuple(map(self._blocks.store, stored))
         self._stack = self._blocks.reserve("stack", stack_bytes, _STACK_ALIGNMENT, writable=True)
         first, places = place_table(image, target)
-        self._share(first, places)
-        process = Process(target, self._file.fileno())
+        with self._shared(first, places) as file:
+            process = Process(target, file.fileno())
         self._end = weakref.finalize(self, process.close)
-        self._session = process.session
+        self._session, self.process_id = process.session, process.number
         self._operators: Mapping[str, str] = _NO_OPERATORS
         self._labels: tuple[str, ...] = ("",)
         for segment in image.segments:
@@ -163,10 +166,13 @@ class QemuCore:
         """Calls a function by the procedure call standard of the core; arguments and result as of the emulated core.
 
         Raises:
-            EmulationError: no such function; a forbidden or misaligned access; a fault; the limit was reached; QEMU ended.
+            EmulationError: no such function; a forbidden or misaligned access; a fault; the limit was reached.
+            ToolchainError: QEMU ended.
         """
         if function not in self._image.symbols:
             raise EmulationError(f"the image has no function {function!r}")
+        if not self._end.alive:
+            raise ToolchainError("QEMU does not run any more.")
         if operators != self._operators:
             self._set_operators(operators)
         try:
@@ -186,15 +192,16 @@ class QemuCore:
             stack_bytes=stack - self._state.lowest_stack,
             cycles_estimate=None,
             spent=None,
+            vectors=self._state.vectors,
         )
 
-    def _share(self, first: int, places: np.ndarray[tuple[int], np.dtype[np.void]]) -> None:
-        """Makes the memory that the plugin sees: a file without a name."""
+    def _shared(self, first: int, places: np.ndarray[tuple[int], np.dtype[np.void]]) -> IO[bytes]:
+        """Makes the memory that the plugin sees, and returns it as a file without a name, which may be closed once both have it."""
         sizes = (ctypes.sizeof(State), 8 * _MOST_LABELS, RANGE.itemsize * _MOST_RANGES, places.nbytes)
         starts = [sum(sizes[:number]) for number in range(len(sizes) + 1)]
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the core is there
-        self._file.truncate(starts[-1])
-        shared = mmap.mmap(self._file.fileno(), starts[-1])
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+        file.truncate(starts[-1])
+        shared = mmap.mmap(file.fileno(), starts[-1])
         self._state = State.from_buffer(shared)
         self._counts = np.frombuffer(shared, np.uint64, _MOST_LABELS, starts[1])
         self._ranges = np.frombuffer(shared, RANGE, _MOST_RANGES, starts[2])
@@ -204,6 +211,7 @@ class QemuCore:
         state.bytes, state.labels_at, state.ranges_at, state.places_at = starts[-1], *starts[1:4]
         state.first_place, state.place_count = first, len(places)
         state.harness, state.harness_end = self._harness.address, self._harness.end
+        return file
 
     def _set_up(self) -> None:
         """Writes the harness: vectors, an endless loop for faults, a store of a word, and where calls return to."""
@@ -272,25 +280,30 @@ class QemuCore:
         try:
             signal = self._session.run(_WATCH_SECONDS, watch.goes_on)
         except NoAnswerError:
+            where = self._session.register("pc")
+            self._leave_exception()
+            self._raise_if_noted()
             if self._state.instructions <= limit:
                 raise
-            self._raise(f"no end after {limit} instructions", self._session.register("pc"))
+            self._raise(f"no end after {limit} instructions", where)
         stopped = self._session.register("pc") & ~1
         if stopped == self._harness.address + _LANDING:
             if self._state.instructions > limit:
                 self._raise(f"no end after {limit} instructions", self._image.symbols[function].address)
             return
-        self._raise_if_noted()
-        if not exception(self._session):
-            self._raise(f"the core stopped with signal {signal}", stopped)
         frame = self._session.register("sp")
         place = fault_place(self._session, frame) if self._stack.address <= frame < self._stack.end else 0
-        words = fault_words(self._session, self._target)
+        number, words = exception(self._session), fault_words(self._session, self._target)
         self._leave_exception()
-        self._raise(f"the core faulted: {words}", place)
+        self._raise_if_noted()
+        if not number:
+            self._raise(f"the core stopped with signal {signal}", stopped)
+        self._raise(f"the core faulted{': ' if words else ''}{words}", place)
 
     def _leave_exception(self) -> None:
-        """Brings the core back to where functions can be called."""
+        """Brings the core back to where functions can be called, where it is in an exception."""
+        if not exception(self._session):
+            return
         self._session.monitor("system_reset")
         self._store_word(_VTOR, self._harness.address + _VECTORS)
         if self._target.has_fpu:
@@ -318,8 +331,10 @@ class QemuCore:
                 self._raise(f"misaligned access of {count_text(state.fault_size)}, {position},", where, address)
             case Verdict.OUTSIDE_CODE:
                 self._raise("execution of something that is not code", where)
-            case _:
-                raise InternalError(f"the calls or the stack cannot be followed at {where:#010x} ({verdict.name})")
+            case Verdict.LOST_STACK:
+                self._raise("the stack pointer cannot be followed, because it was set from another register,", where)
+            case Verdict.TOO_DEEP:
+                self._raise(f"more than {MOST_CALLS} calls inside of one another", where)
 
     def _write(self, address: int, data: bytes) -> None:
         try:
@@ -327,7 +342,7 @@ class QemuCore:
         except BoardError as error:
             raise self._ended(error) from None
 
-    def _ended(self, error: BoardError) -> EmulationError:
+    def _ended(self, error: BoardError) -> ToolchainError:
         """The error that QEMU has ended or does not answer; it is ended then."""
         told = self._end() or ""
-        return EmulationError(f"QEMU gave up: {told or error}")
+        return ToolchainError(f"QEMU does not run any more: {told or error}")

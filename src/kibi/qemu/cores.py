@@ -27,8 +27,8 @@ def emulated(
         stored: what is in flash after the image.
 
     Raises:
-        EmulationError: nothing emulates the target; or QEMU does, and is missing, too old, or does not start.
-        ToolchainError: what counts cannot be compiled.
+        EmulationError: nothing emulates the target.
+        ToolchainError: QEMU is to emulate it, and is missing, too old, or does not start; or what counts cannot be compiled.
     """
     if target.emulator == "qemu":
         return QemuCore(image, target, stored=stored)
@@ -37,6 +37,9 @@ def emulated(
 
 def why_not_emulated(target: Target) -> str:
     """Says why no code for a target runs here; empty where it does."""
-    if not target.emulator:
-        return f"nothing emulates {target.name}"
+    return missing_qemu(target) if target.emulator else f"nothing emulates {target.name}"
+
+
+def missing_qemu(target: Target) -> str:
+    """Says why QEMU does not run a target that it alone can run; empty where it does, and for other targets."""
     return why_missing(target) if target.emulator == "qemu" else ""

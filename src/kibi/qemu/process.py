@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kibi.debugger.packets import Link
 from kibi.debugger.session import Session
-from kibi.errors import BoardError, EmulationError
+from kibi.errors import BoardError, ToolchainError
 from kibi.qemu.plugin import plugin_library
 from kibi.targets import Target
 from kibi.targets.machine import Qemu
@@ -27,38 +27,38 @@ def qemu_of(target: Target) -> Qemu:
     """Returns how QEMU runs a target.
 
     Raises:
-        EmulationError: it does not, or QEMU is not installed or too old; the text says what to do.
+        ToolchainError: it does not, or QEMU is not installed or too old; the text says what to do.
     """
     found = target.qemu
     if found is None:
-        raise EmulationError(f"the target {target.name} is not emulated by QEMU")
+        raise ToolchainError(f"QEMU does not run code for {target.name}.")
     path = _path(found)
     machines, cores = _listed(path, "-machine"), _listed(path, "-cpu", found.machine.name)
     for kind, wanted, names in (("machine", found.machine.name, machines), ("core", found.cpu, cores)):
         if wanted not in names:
-            raise EmulationError(
+            raise ToolchainError(
                 f"QEMU {'.'.join(map(str, qemu_version(path)))} has no {kind} {wanted}, which code for {target.name} runs on. "
-                "Install a newer one: version 7.2 has it"
+                "Install a newer one: version 7.2 has it."
             )
     return found
 
 
 def why_missing(target: Target) -> str:
-    """Says why QEMU does not run a target here; empty where it does."""
+    """Says why QEMU does not run a target here, without a full stop; empty where it does."""
     try:
         qemu_of(target)
-    except EmulationError as error:
-        return str(error)
+    except ToolchainError as error:
+        return str(error).rstrip(".")
     return ""
 
 
 def _path(found: Qemu) -> str:
     if sys.platform == "win32":
-        raise EmulationError("QEMU is used on Linux and macOS alone, because its Windows builds load no plugins")
+        raise ToolchainError("QEMU is used on Linux and macOS alone, because its Windows builds load no plugins.")
     path = shutil.which(found.machine.program)
     if path is None:
-        raise EmulationError(
-            f"{found.machine.program} is not on PATH. Install it, for example by `apt install {found.machine.package}`"
+        raise ToolchainError(
+            f"{found.machine.program} is not on PATH. Install it, for example by `apt install {found.machine.package}`."
         )
     return path
 
@@ -68,7 +68,7 @@ def qemu_version(path: str) -> tuple[int, int, int]:
     """Returns the version of a QEMU; zeros where it does not say.
 
     Raises:
-        EmulationError: it does not run.
+        ToolchainError: it does not run.
     """
     found = _VERSION.search(_output(path, "--version"))
     return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
@@ -87,7 +87,7 @@ def _output(path: str, *arguments: str) -> str:
             [path, *arguments], capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise EmulationError(f"{path} does not run: {error}") from error
+        raise ToolchainError(f"{path} does not run: {error}.") from error
     return done.stdout
 
 
@@ -98,8 +98,12 @@ class Process:
         target: that QEMU runs.
         state: the file that plugin and core share.
 
+    Attributes:
+        session: with the machine's GDB server.
+        number: of the process.
+
     Raises:
-        EmulationError: QEMU is missing, too old, or does not start.
+        ToolchainError: QEMU is missing, too old, or does not start.
     """
 
     def __init__(self, target: Target, state: int) -> None:
@@ -124,16 +128,17 @@ class Process:
         except OSError as error:
             ours.close()
             os.close(self._life)
-            raise EmulationError(f"{path} does not start: {error.strerror}") from error
+            raise ToolchainError(f"{path} does not start: {error.strerror}.") from error
         finally:
             theirs.close()
             os.close(ended)
+        self.number = self._process.pid
         try:
             self.session = Session(Link(ours, "QEMU"), "QEMU")
         except BoardError as error:
             why = self.close()
             ours.close()
-            raise EmulationError(f"QEMU does not start: {why or error}") from None
+            raise ToolchainError(f"QEMU does not start: {why or error}", command) from None
 
     def close(self) -> str:
         """Ends QEMU, and returns what it said."""
