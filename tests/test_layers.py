@@ -28,6 +28,7 @@ LAYERS = (
     ("eager_c", "update"),
     ("emulator",),
     ("debugger",),
+    ("qemu",),
     ("engines", "clusters"),
     ("reports",),
     ("quantization",),

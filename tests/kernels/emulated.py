@@ -11,11 +11,11 @@ import numpy as np
 
 from kibi.codegen.library import FEATURE
 from kibi.dtypes import Array
-from kibi.emulator import Core
 from kibi.ir import KernelCall, NodeView
 from kibi.kernels import closure
 from kibi.kernels.params import Params
 from kibi.kernels.params.layout import packed
+from kibi.qemu import emulated
 from kibi.targets import Target
 from kibi.targets import target as target_named
 from kibi.toolchain import Image, build_image
@@ -69,7 +69,7 @@ class Bench:
 
     def __init__(self, kernels: Kernels, rng: np.random.Generator) -> None:
         self._kernels, self._rng = kernels, rng
-        self._core = Core(kernels.image, kernels.target)
+        self._core = emulated(kernels.image, kernels.target)
 
     def place(self, name: str, array: Array, *, writable: bool = False) -> int:
         """The address of a copy of the array."""

@@ -11,7 +11,7 @@ from kibi.engines import DeviceEngine
 from kibi.ir import Graph
 from kibi.planner import Plan
 from kibi.targets import Target
-from kibi.toolchain import Image, MemoryLayout, compile_objects, read_image
+from kibi.toolchain import Image, MemoryLayout, compile_objects, layout_of, read_image
 from kibi.toolchain.link import link_device
 
 
@@ -51,13 +51,14 @@ def run_flagged(
         compiler: str,
         level: str,
         includes: Sequence[Path],
-        layout: MemoryLayout,
+        layout: MemoryLayout | None,
     ) -> Image:
+        places = layout or layout_of(core)
         objects = compile_objects(
             sources, core, compiler=compiler, level=level, includes=includes, language=language, flags=flags
         )
-        link_device([*objects, *further], core, entries, compiler, folder / "image.elf", layout)
-        return read_image(folder / "image.elf", layout)
+        link_device([*objects, *further], core, entries, compiler, folder / "image.elf", places)
+        return read_image(folder / "image.elf", places)
 
     library = kibi.compile(model, plan, folder / "library", target=core.name)
     monkeypatch.setattr("kibi.engines.device.build_image", build)

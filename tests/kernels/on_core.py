@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.emulator import Core
 from kibi.kernels import closure
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.layout import packed
+from kibi.qemu import emulated
 from kibi.targets import target
 from kibi.toolchain import build_image
 from tests.toolchain.tools import check_cross
@@ -67,7 +67,7 @@ class KernelOnCore:
             (folder / file).write_text(text.text, encoding="utf-8")
         sources = sorted(folder.glob("*.c"))
         image = build_image(sources, processor, entries=(kernel,), compiler=compiler, level=level)
-        self._core = Core(image, processor)
+        self._core = emulated(image, processor)
         # The sizes are odd, so that what lies at their ends is misaligned, too.
         self._pools = {
             name: self._core.allocate(name, size, alignment=16, writable=name in ("output", "scratch"))

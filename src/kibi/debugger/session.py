@@ -3,7 +3,7 @@
 import re
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -211,21 +211,21 @@ class Session:
         self._expect_ok(found or self._request(b"%s0,%x,2" % (sign, address)), what)
         (self._breakpoints.add if is_set else self._breakpoints.discard)(address)
 
-    def run(self, seconds: float) -> int:
+    def run(self, seconds: float, goes_on: Callable[[], bool] | None = None) -> int:
         """Lets the core run until it stops, and returns the signal that the server tells; 5 is that of a breakpoint.
 
         Args:
             seconds: how long it may run; after that it is stopped.
+            goes_on: asked when that time has passed; if it says True, the core runs as long again.
 
         Raises:
             NoAnswerError: it did not stop by itself.
             BoardError: the connection was cut, or the server says what the core of a board cannot do.
         """
-        until = time.monotonic() + seconds
         self._link.send(b"c", time.monotonic() + _SECONDS)
         self._is_running = True
         try:
-            return self._stopped(until)
+            return self._stopped(time.monotonic() + seconds) if goes_on is None else self._watched(seconds, goes_on)
         except NoAnswerError:
             self.halt()
             raise
@@ -233,6 +233,18 @@ class Session:
             with suppress(BoardError):
                 self.halt()
             raise
+
+    def _watched(self, seconds: float, goes_on: Callable[[], bool]) -> int:
+        while True:
+            try:
+                return self._stopped(time.monotonic() + seconds)
+            except NoAnswerError:
+                if not goes_on():
+                    raise
+
+    def abandon(self) -> None:
+        """Closes the connection to a server that has ended."""
+        self._link.close()
 
     def halt(self) -> None:
         """Stops the core if it runs.

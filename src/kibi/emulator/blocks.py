@@ -8,10 +8,10 @@ import numpy as np
 
 from kibi.emulator.hook import RANGE
 from kibi.errors import EmulationError
-from kibi.toolchain import FLASH_ADDRESS, RAM_ADDRESS, Image
+from kibi.toolchain import LAYOUT, Image, MemoryLayout
 
 PAGE_BYTES = 4096
-RAM_BYTES = 128 * 1024 * 1024
+RAM_BYTES = LAYOUT.ram.size_bytes
 _GAP_BYTES = 64  # between two blocks, so that no access reaches from one into the next unseen
 _MOST_BLOCKS = 250
 
@@ -54,11 +54,12 @@ class Blocks:
         ranges: the blocks for the hook.
     """
 
-    def __init__(self, image: Image) -> None:
-        """Begins with the sections of an image."""
+    def __init__(self, image: Image, layout: MemoryLayout = LAYOUT) -> None:
+        """Begins with the sections of an image that was linked for a layout."""
+        self._ram, self._flash = layout.ram, layout.flash
         self._blocks = [Block(each.name, each.address, each.size_bytes, each.writable) for each in image.segments]
         ends = [each.address + each.size_bytes for each in image.segments if not each.writable]
-        self.flash_end = max([FLASH_ADDRESS, *ends])
+        self.flash_end = max([self._flash.address, *ends])
         self.ranges = _ranges(self._blocks)
 
     @property
@@ -74,7 +75,7 @@ class Blocks:
         """
         address = round_up(self.flash_end + _GAP_BYTES, each.alignment)
         self.flash_end = address + len(each.data)
-        if self.flash_end > RAM_ADDRESS - PAGE_BYTES:
+        if self.flash_end > self._flash.end - PAGE_BYTES:
             raise EmulationError(f"no room for {each.name!r}: {len(each.data)} bytes in flash, after the image")
         self._add(Block(each.name, address, len(each.data), writable=False))
         return address
@@ -85,15 +86,15 @@ class Blocks:
         Raises:
             EmulationError: there is no room left.
         """
-        used = max((block.end for block in self._blocks if block.address >= RAM_ADDRESS), default=RAM_ADDRESS)
+        used = max((block.end for block in self._blocks if self._ram.holds(block.address)), default=self._ram.address)
         address = (
             round_up(used + _GAP_BYTES, 2 * alignment) + alignment
             if is_exact
             else round_up(used + _GAP_BYTES, alignment)
         )
-        if address + size_bytes + _GAP_BYTES > RAM_ADDRESS + RAM_BYTES or len(self._blocks) >= _MOST_BLOCKS:
+        if address + size_bytes + _GAP_BYTES > self._ram.end or len(self._blocks) >= _MOST_BLOCKS:
             raise EmulationError(
-                f"no room for {name!r}: {size_bytes} bytes in {RAM_BYTES} of RAM, block {len(self._blocks) + 1} "
+                f"no room for {name!r}: {size_bytes} bytes in {self._ram.size_bytes} of RAM, block {len(self._blocks) + 1} "
                 f"of at most {_MOST_BLOCKS}",
                 address=address,
             )

@@ -20,6 +20,7 @@ class Call:
         cycles_estimate: cycles by published tables, see `kibi.emulator.arm.cycles`, and those that the core waits for its
             memory; None where no table exists.
         spent: these cycles by operator label; None where no table exists.
+        vectors: how many of the instructions are of vectors; 0 on a core without any.
     """
 
     value: int
@@ -28,6 +29,7 @@ class Call:
     stack_bytes: int
     cycles_estimate: int | None
     spent: Mapping[str, Spent] | None
+    vectors: int = 0
 
     @property
     def cycles_by_operator(self) -> Mapping[str, int]:
@@ -53,6 +55,7 @@ class Call:
             stack_bytes=max(self.stack_bytes, other.stack_bytes),
             cycles_estimate=None if None in estimates else sum(each or 0 for each in estimates),
             spent=spent,
+            vectors=self.vectors + other.vectors,
         )
 
     @property

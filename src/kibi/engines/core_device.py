@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from kibi.dtypes import Array
-from kibi.emulator import Call, Core, Stored
+from kibi.emulator import Call, Stored
 from kibi.engines.core import PAUSED, written_core
 from kibi.engines.engine import LIMIT_REACHED, MORE_INPUT, STATUS
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.planfile.reader import PlanFile
+from kibi.qemu import emulated
 from kibi.targets import Memory, Target
 from kibi.toolchain import Image, build_image
 
@@ -71,7 +72,7 @@ class CoreDeviceEngine:
             file.kernels if kernels is None else kernels, target, compiler=compiler, level=level, parts=parts
         )
         stored = [Stored("plan file", file.data, file.header["alignment"])]
-        self._core = Core(self.image, target, memory=memory, code_in_ram=code_in_ram, stored=stored)
+        self._core = emulated(self.image, target, memory=memory, code_in_ram=code_in_ram, stored=stored)
         callers = (name for name in self.image.symbols if name.startswith(_CALLER))
         self._kernels = {name: name.removeprefix(_CALLER) for name in callers}
         self._model = self._core.allocate("model", MODEL_BYTES, alignment=4)

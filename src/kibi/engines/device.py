@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kibi.codegen import Library
-from kibi.emulator import Core
 from kibi.engines.linked import LinkedEngine
+from kibi.qemu import emulated
 from kibi.targets import Memory
 
 
@@ -46,7 +46,7 @@ class DeviceEngine(LinkedEngine):
     ) -> None:
         super().__init__(
             library,
-            lambda image, target: Core(image, target, memory=memory, code_in_ram=code_in_ram),
+            lambda image, target: emulated(image, target, memory=memory, code_in_ram=code_in_ram),
             index,
             compiler=compiler,
             level=level,

@@ -22,7 +22,7 @@ from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.runtime import check_inputs
 from kibi.targets import Target
-from kibi.toolchain import LAYOUT, Image, MemoryLayout, build_image
+from kibi.toolchain import Image, MemoryLayout, build_image
 
 
 class LinkedEngine:
@@ -40,7 +40,7 @@ class LinkedEngine:
         sources: further C files, which include headers of the library.
         entries: functions of these to keep.
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
-        layout: the addresses that the program is linked for.
+        layout: the addresses that the program is linked for; None: those of the emulator.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
@@ -59,7 +59,7 @@ class LinkedEngine:
         sources: Sequence[Path] = (),
         entries: Sequence[str] = (),
         storage: Sequence[Path] | None = None,
-        layout: MemoryLayout = LAYOUT,
+        layout: MemoryLayout | None = None,
     ) -> None:
         self._model = library.models[index]
         own, folder = written_sources(library)

@@ -106,8 +106,8 @@ def tune(
         ToolchainError: the compiler is missing or fails.
         EmulationError: a kernel goes wrong.
     """
-    if not target.emulated_cpu:
-        known = ", ".join(each.name for each in targets() if each.emulated_cpu)
+    if not target.emulator:
+        known = ", ".join(each.name for each in targets() if each.emulator)
         raise TargetError(
             f"target {target.name!r} is not emulated, so no kernel can be counted on it. Take one of: {known}."
         )

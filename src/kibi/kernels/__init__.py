@@ -23,6 +23,7 @@ _FOLDERS: list[Path] = []
 _THUMB = code("defined(__GNUC__) && defined(__ELF__) && defined(__thumb__) && !defined(__ARMEB__)")
 _UNALIGNED = code("defined(__thumb2__) && defined(__ARM_FEATURE_UNALIGNED)")
 _CONDITIONS = {
+    "helium": code("defined(__ARM_FEATURE_MVE) && $words && \\\n    $thumb", words=_UNALIGNED, thumb=_THUMB),
     "armv7em": code("defined(__ARM_FEATURE_SIMD32) && $words && \\\n    $thumb", words=_UNALIGNED, thumb=_THUMB),
     "armv7m": code(
         "(defined(__ARM_ARCH_7M__) || defined(__ARM_ARCH_7EM__)) && $words && \\\n    $thumb",

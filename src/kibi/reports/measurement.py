@@ -28,6 +28,8 @@ from kibi.toolchain import Image
 
 _MOST_RUNS = 64
 """Inferences after which no more are waited for that give outputs."""
+_BEATS = 4
+"""The beats of a vector instruction: one for each 32 bits of a vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,9 @@ class Measurement:
             Instructions and cycles count a function that copies these bytes from a constant; waiting for a memory is not in them.
             The time that passes while kernels run follows from these cycles and the bandwidth.
         waits: the cycles that the core waits for its flash; None where it was taken to have no wait states.
+        vector_instructions: how many of the instructions are of vectors; 0 on a core without any.
+        beats: the beats of these: an instruction of Arm's vectors has four, whatever lanes are left out. A core executes one or two
+            in a cycle.
     """
 
     model: str
@@ -136,6 +141,8 @@ class Measurement:
     checkpoints: CheckpointCost | None = None
     fetches: Fetches | None = None
     waits: Waits | None = None
+    vector_instructions: int = 0
+    beats: int = 0
 
     def __repr__(self) -> str:
         return (
@@ -325,6 +332,8 @@ def _measurement(
         stack_bytes_min=min(stacks),
         not_executed=missing,
         fetches=fetches_of(model.planned, _node_seconds(library.target, slowest)),
+        vector_instructions=most.call.vectors,
+        beats=_BEATS * most.call.vectors,
     )
 
 

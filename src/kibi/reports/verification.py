@@ -20,6 +20,7 @@ from kibi.passes import expose_intermediates
 from kibi.planner import Granularity, PlannedModel
 from kibi.planner import plan as make_plan
 from kibi.planner.plan import Plan
+from kibi.qemu import missing_qemu
 from kibi.reports.branches import not_executed
 from kibi.reports.measurement import same_bits
 from kibi.runtime import Interpreter, seeded_inputs
@@ -132,7 +133,8 @@ def verify(
     Args:
         graph: the model.
         plan: its plan for the device; None: the default one.
-        device: the target to emulate; the host: none.
+        device: the target to emulate; the host: none. Where QEMU alone runs it and is missing, it is skipped, and C on this
+            machine runs the portable twins of its kernels.
         inputs: runs to try; none: `runs` random ones from `seed`.
         seed: the seed of the random inputs.
         runs: how many random inputs.
@@ -160,7 +162,10 @@ def verify(
         made.add("host C", _compare_c(graph, planned, target("host"), tried, expected, folder / "host", compiler))
         if source is not graph:
             made.add(_UNSIMPLIFIED, _compare_passes(source, source_plan, tried, expected))
-        if not device.is_host:
+        missing = missing_qemu(device)
+        if missing:
+            made.skipped.append(f"{device.name}: {missing}")
+        elif not device.is_host:
             made.add(device.name, _compare_c(graph, planned, device, tried, expected, folder / "device", compiler))
     made.add_tflm(source, source_plan, tried, expected, oracle=oracle, litert=litert)
     return Verification(

@@ -2,9 +2,10 @@
 
 from kibi.targets.board import Board, Ram, RunCurrent, board, boards
 from kibi.targets.memory import Cache, Memory, memories, memory
-from kibi.targets.target import InstructionSet, Target, Timing, target, targets
+from kibi.targets.target import EMULATORS, InstructionSet, Target, Timing, target, targets
 
 __all__ = [
+    "EMULATORS",
     "Board",
     "Cache",
     "InstructionSet",

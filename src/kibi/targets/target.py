@@ -5,10 +5,14 @@ are named by their extensions, because makers combine them freely. Clock
 rates are those of a common board, and serve only to convert cycle estimates to milliseconds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from kibi.errors import TargetError
+from kibi.targets.machine import MACHINES, Qemu
+
+EMULATORS = ("unicorn", "qemu")
+"""What runs code for targets on this machine: the first one comes with Kibi, the second one is QEMU's own program."""
 
 
 class Timing(Enum):
@@ -52,12 +56,13 @@ class Target:
         kernel_sets: the kernel sets that it can run, best first; the last one is `portable`.
         zig_target, zig_cpu: the target triple and CPU model for `ziglang`; empty for the host and for unknown processors.
         gcc_flags: machine flags for GCC and clang; empty if neither applies.
-        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`, `UC_CPU_RISCV32_…`); empty if the target is not emulated.
+        emulated_cpu: unicorn's name of the core (`UC_CPU_ARM_…`, `UC_CPU_RISCV32_…`); empty if unicorn does not emulate it.
         arena_alignment_bytes: the least alignment of a region's start; larger elements need more.
         unaligned_words: True if the core loads words from any address.
         has_fpu: True if single-precision floats are computed in hardware.
         clock_hz: the clock of a common board, for milliseconds; 0 if unknown.
         timing: the published timings for the cycle estimate, or None.
+        qemu: the machine and the core of QEMU that run its code, or None.
     """
 
     name: str
@@ -72,6 +77,28 @@ class Target:
     has_fpu: bool
     clock_hz: int
     timing: Timing | None
+    qemu: Qemu | None = None
+
+    @property
+    def emulator(self) -> str:
+        """What runs its code on this machine: `unicorn`, or where that cannot, `qemu`; empty if neither does."""
+        return "unicorn" if self.emulated_cpu else "qemu" if self.qemu is not None else ""
+
+    def emulated_by(self, emulator: str) -> "Target":
+        """Returns the same processor, whose code one emulator alone runs. QEMU estimates no cycles.
+
+        Raises:
+            TargetError: there is no such emulator, or it does not run the target.
+        """
+        if emulator not in EMULATORS:
+            raise TargetError(f"there is no emulator {emulator[:60]!r}. Emulators are: {', '.join(EMULATORS)}.")
+        made = replace(self, emulated_cpu="", timing=None) if emulator == "qemu" else replace(self, qemu=None)
+        if not made.emulator:
+            known = ", ".join(
+                each.name for each in _TARGETS if (each.qemu if emulator == "qemu" else each.emulated_cpu)
+            )
+            raise TargetError(f"{emulator} does not run code for {self.name}. It does so for: {known}.")
+        return made
 
     @property
     def is_host(self) -> bool:
@@ -98,33 +125,48 @@ class Target:
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "thumb2", "portable")
+_HELIUM = ("helium", *_DSP)
+_M55 = Qemu(MACHINES["mps3-an547"], "cortex-m55")
+_AS_M55 = replace(_M55, stands_for="QEMU has the Cortex-M55 alone of the cores with Helium")
 _RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _RISCV_SETS = ("riscv", "portable")
 _TARGETS = (
     Target(
         "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", ("armv6m", "portable"), _SOFT, "cortex_m0plus",
         ("-mcpu=cortex-m0plus", "-mthumb", "-mfloat-abi=soft"), "CORTEX_M0", 4, False, False, 48_000_000,
-        Timing.CORTEX_M0PLUS,
+        Timing.CORTEX_M0PLUS, Qemu(MACHINES["mps2-an385"], "cortex-m3", "QEMU has no Cortex-M0+"),
     ),
     Target(
         "cortex-m3", "Arm Cortex-M3 (Armv7-M)", ("armv7m", "thumb2", "portable"), _SOFT, "cortex_m3",
         ("-mcpu=cortex-m3", "-mthumb", "-mfloat-abi=soft"), "CORTEX_M3", 4, True, False, 72_000_000,
-        Timing.CORTEX_M3,
+        Timing.CORTEX_M3, Qemu(MACHINES["mps2-an385"], "cortex-m3"),
     ),
     Target(
         "cortex-m4", "Arm Cortex-M4F (Armv7E-M, DSP, single-precision FPU)", _DSP, _HARD, "cortex_m4+vfp4d16sp",
         ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), "CORTEX_M4", 4, True, True, 120_000_000,
-        Timing.CORTEX_M4,
+        Timing.CORTEX_M4, Qemu(MACHINES["mps2-an386"], "cortex-m4"),
     ),
     Target(
         "cortex-m7", "Arm Cortex-M7 (Armv7E-M, DSP, single-precision FPU)", _DSP, _HARD, "cortex_m7+fp_armv8d16sp",
         ("-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), "CORTEX_M7", 4, True, True, 216_000_000,
-        Timing.CORTEX_M7,
+        Timing.CORTEX_M7, Qemu(MACHINES["mps2-an500"], "cortex-m7"),
     ),
     Target(
         "cortex-m33", "Arm Cortex-M33 (Armv8-M Mainline, DSP, single-precision FPU)", _DSP, _HARD,
         "cortex_m33+dsp+fp_armv8d16sp", ("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
-        "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33,
+        "CORTEX_M33", 4, True, True, 100_000_000, Timing.CORTEX_M33, Qemu(MACHINES["mps2-an505"], "cortex-m33"),
+    ),
+    Target(
+        "cortex-m52", "Arm Cortex-M52 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m52",
+        ("-mcpu=cortex-m52", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
+    ),
+    Target(
+        "cortex-m55", "Arm Cortex-M55 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m55+mve_fp+fp_armv8d16",
+        ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _M55,
+    ),
+    Target(
+        "cortex-m85", "Arm Cortex-M85 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m85+mve_fp+fp_armv8d16",
+        ("-mcpu=cortex-m85", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
     ),
     Target(
         "rv32imc", "RISC-V RV32IMC (ESP32-C3)", _RISCV_SETS, _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),

@@ -6,7 +6,7 @@ from kibi.toolchain.compile import compile_objects
 from kibi.toolchain.compilers import COMPILERS, host_compiler
 from kibi.toolchain.flags import LEVELS
 from kibi.toolchain.image import FLASH_ADDRESS, RAM_ADDRESS, Image, Segment, Symbol, read_image
-from kibi.toolchain.layout import LAYOUT, MemoryLayout, MemoryRange
+from kibi.toolchain.layout import LAYOUT, MemoryLayout, MemoryRange, layout_of
 
 __all__ = [
     "COMPILERS",
@@ -25,6 +25,7 @@ __all__ = [
     "cache_folder",
     "compile_objects",
     "host_compiler",
+    "layout_of",
     "load_shared",
     "read_image",
 ]

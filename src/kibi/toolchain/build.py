@@ -12,7 +12,7 @@ from kibi.toolchain.cache import cached, digest, load_library
 from kibi.toolchain.compile import compile_objects, run_tool
 from kibi.toolchain.compilers import Compiler, find_compiler, zig_command
 from kibi.toolchain.image import Image, read_image
-from kibi.toolchain.layout import LAYOUT, MemoryLayout
+from kibi.toolchain.layout import MemoryLayout, layout_of
 from kibi.toolchain.link import RUNTIME, SCRIPT, link_device
 
 _HOST = target_named("host")
@@ -28,7 +28,7 @@ def build_image(
     compiler: str = "zig",
     level: str = "2",
     includes: Sequence[Path] = (),
-    layout: MemoryLayout = LAYOUT,
+    layout: MemoryLayout | None = None,
 ) -> Image:
     """Compiles and links C sources for a device.
 
@@ -39,7 +39,7 @@ def build_image(
         compiler: `zig`, `gcc` (`arm-none-eabi-gcc`) or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
-        layout: the addresses of flash and RAM.
+        layout: the addresses of flash and RAM; None: those of what emulates the target.
 
     Raises:
         ToolchainError: a compiler is missing or fails, or no source defines an entry.
@@ -48,15 +48,16 @@ def build_image(
         reason = "the host is not a device; use build_shared" if target.is_host else "no entries: nothing would be kept"
         raise ToolchainError(f"cannot build an image: {reason}.")
     objects = compile_objects(sources, target, compiler=compiler, level=level, includes=includes)
+    places = layout or layout_of(target)
     own = (path.read_bytes() for path in (SCRIPT, *RUNTIME))
     path = _linked(
         "images",
         "image.elf",
-        (find_compiler(compiler, target).identity, target.name, layout.commands, *entries, *own),
+        (find_compiler(compiler, target).identity, target.name, places.commands, *entries, *own),
         objects,
-        lambda output: link_device(objects, target, entries, compiler, output, layout),
+        lambda output: link_device(objects, target, entries, compiler, output, places),
     )
-    image = read_image(path, layout)
+    image = read_image(path, places)
     missing = [name for name in entries if name not in image.symbols]
     if missing:
         raise ToolchainError(f"no source defines the function {', '.join(missing)}.")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from kibi.errors import ToolchainError
+from kibi.targets import Target
 
 _ADDRESSES = 1 << 32
 
@@ -59,3 +60,10 @@ class MemoryLayout:
 
 LAYOUT = MemoryLayout(MemoryRange(0x0800_0000, 0x0800_0000), MemoryRange(0x2000_0000, 0x0800_0000))
 """That of the emulated core: the largest memories that a core of this family could have there."""
+
+
+def layout_of(target: Target) -> MemoryLayout:
+    """Returns the addresses that a program for a target is linked for where nothing else is said: those of what emulates it."""
+    if target.emulator != "qemu" or target.qemu is None:
+        return LAYOUT
+    return MemoryLayout(MemoryRange(*target.qemu.machine.flash), MemoryRange(*target.qemu.machine.ram))

@@ -11,8 +11,10 @@ from kibi.cli.options.boards import (
     Chosen,
     ClockRate,
     CodePlace,
+    EmulatorName,
     TargetName,
     chosen_processor,
+    emulator_line,
     fit_line,
     measured_fit,
     measured_memory,
@@ -88,6 +90,7 @@ def measure(
     target: TargetName = None,
     board: BoardName = None,
     clock: ClockRate = None,
+    emulator: EmulatorName = None,
     code_in: CodePlace = "flash",
     gdb: GdbServer = None,
     load_into: LoadPlace = "flash",
@@ -146,7 +149,7 @@ def measure(
     options = plan_options(
         granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, bandwidth, recompute
     )
-    picked, tool = chosen_processor(target, board, clock), compiler_named(compiler)
+    picked, tool = chosen_processor(target, board, clock, emulator), compiler_named(compiler)
     processor = picked.target
     memory = measured_memory(picked, code_in)
     emulated_target(processor.name)
@@ -268,6 +271,7 @@ def _show_totals(console: "Console", found: "Measurement", picked: Chosen, fitte
         console,
         [
             ("model", f"{found.model} on {found.target}"),
+            *emulator_line(picked.target),
             ("RAM", Text(f"{found.ram_bytes:,} bytes", FIGURE).append(f" = {parts}", "default")),
             (
                 "flash",
@@ -277,6 +281,7 @@ def _show_totals(console: "Console", found: "Measurement", picked: Chosen, fitte
                 ),
             ),
             ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),
+            *([("vectors", _vectors(found))] if found.vector_instructions else []),
             *([("weights", fetches_text(found.fetches))] if found.fetches else []),
             *([("longest step", _longest(found.longest_step))] if found.longest_step else []),
             *time_lines(found, picked),
@@ -284,6 +289,14 @@ def _show_totals(console: "Console", found: "Measurement", picked: Chosen, fitte
             *_of_inputs(found),
             *([fit_line(fitted)] if fitted else []),
         ],
+    )
+
+
+def _vectors(found: "Measurement") -> "Text":
+    from rich.text import Text  # noqa: PLC0415
+
+    return Text(f"{found.vector_instructions:,}", FIGURE).append(
+        f" of these instructions: {found.beats:,} beats", "default"
     )
 
 

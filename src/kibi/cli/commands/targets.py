@@ -5,6 +5,7 @@ from typing import Any
 
 from kibi.cli.options.common import DEFAULT_TARGET, AsJson
 from kibi.cli.terminal import output, print_json, say, show, table
+from kibi.qemu import why_not_emulated
 from kibi.targets import InstructionSet, Target
 from kibi.targets import targets as all_targets
 
@@ -18,23 +19,31 @@ def targets(*, as_json: AsJson = False) -> None:
         print_json({"targets": [_record(target) for target in all_targets()]})
         return
     console = output()
-    rows = table(console, "!target", "processor", ">clock", "kernels", "emulated", "cycles", "gcc")
+    rows = table(console, "!target", "processor", ">clock", "kernels", "emulated by", "cycles", "gcc")
     for target in all_targets():
         rows.add_row(
             target.name,
             target.description,
             clock_text(target),
             target.kernel_sets[0],
-            "yes" if target.emulated_cpu else "no",
+            _emulators(target),
             "estimated" if target.timing else "",
             "yes" if target.is_host or target.instruction_set is InstructionSet.THUMB else "no",
         )
     show(console, rows)
     say(console)
+    missing = dict.fromkeys(filter(None, (why_not_emulated(each) for each in all_targets() if each.emulator)))
+    for why in missing:
+        say(console, f"Not here: {why}.")
     say(
         console,
         f"Without --target it is {DEFAULT_TARGET}. A clock is that of a common board; it converts cycles to time.",
     )
+
+
+def _emulators(target: Target) -> str:
+    """The emulators that run the target, the one that is used first."""
+    return ", ".join(filter(None, ("unicorn" if target.emulated_cpu else "", "qemu" if target.qemu else ""))) or "-"
 
 
 def clock_text(target: Target) -> str:
@@ -44,4 +53,7 @@ def clock_text(target: Target) -> str:
 
 def _record(target: Target) -> dict[str, Any]:
     timing = target.timing.value if target.timing else None
-    return {**asdict(target), "timing": timing, "is_default": target.name == DEFAULT_TARGET}
+    found = target.qemu
+    qemu = found and {"machine": found.machine.name, "cpu": found.cpu, "stands_for": found.stands_for}
+    further = {"emulator": target.emulator, "missing": why_not_emulated(target)}
+    return {**asdict(target), "timing": timing, "qemu": qemu, **further, "is_default": target.name == DEFAULT_TARGET}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibi.cli.options.boards import BoardName, TargetName, chosen_processor
+from kibi.cli.options.boards import BoardName, EmulatorName, TargetName, chosen_processor
 from kibi.cli.options.checks import compiler_named, emulated_target, format_named, not_compared
 from kibi.cli.options.common import (
     AsJson,
@@ -44,6 +44,7 @@ def verify(
     *,
     target: TargetName = None,
     board: BoardName = None,
+    emulator: EmulatorName = None,
     seed: Seed = 0,
     runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="How many random inputs to try.")] = 3,
     files: Annotated[
@@ -89,7 +90,7 @@ def verify(
     options = plan_options(
         granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, recompute=recompute
     )
-    processor = chosen_processor(target, board).target
+    processor = chosen_processor(target, board, emulator=emulator).target
     if not processor.is_host:
         emulated_target(processor.name)
     tool, original = compiler_named(compiler), kibi.load(model, signature)

@@ -9,7 +9,7 @@ import typer
 from kibi.cli.options.common import DEFAULT_TARGET
 from kibi.cli.terminal import BAD, GOOD
 from kibi.errors import InputError, TargetError
-from kibi.targets import Board, Memory, Target, board, boards, target, targets
+from kibi.targets import EMULATORS, Board, Memory, Target, board, boards, target, targets
 from kibi.targets.clock import clock_of
 
 if TYPE_CHECKING:
@@ -63,6 +63,23 @@ ClockRate = Annotated[
 ]
 
 
+def emulator_names(incomplete: str) -> list[str]:
+    """Returns the emulators whose names begin so: what a shell offers after --emulator."""
+    return [each for each in EMULATORS if each.startswith(incomplete)]
+
+
+EmulatorName = Annotated[
+    str | None,
+    typer.Option(
+        "--emulator",
+        metavar="E",
+        help="What runs the target's code: unicorn, which comes with Kibi, or qemu, which estimates no cycles.",
+        show_default="unicorn where it can",
+        autocompletion=emulator_names,
+    ),
+]
+
+
 CODE_PLACES = ("flash", "ram")
 CodePlace = Annotated[
     str,
@@ -93,11 +110,14 @@ class Chosen:
         )
 
 
-def chosen_processor(target_name: str | None, board_name: str | None, clock: str | None = None) -> Chosen:
+def chosen_processor(
+    target_name: str | None, board_name: str | None, clock: str | None = None, emulator: str | None = None
+) -> Chosen:
     """Returns the processor and the board that options name.
 
     Raises:
-        TargetError: there is no such target, board or clock, or the board has another processor than the target.
+        TargetError: there is no such target, board, clock or emulator, the board has another processor than the target, or the
+            emulator does not run it.
     """
     found = None if board_name is None else board(board_name)
     if (
@@ -112,7 +132,17 @@ def chosen_processor(target_name: str | None, board_name: str | None, clock: str
         processor = target(target_name or DEFAULT_TARGET)
     else:
         processor = found.target
+    processor = processor if emulator is None else processor.emulated_by(emulator)
     return Chosen(processor if clock is None else replace(processor, clock_hz=clock_of(clock)), found)
+
+
+def emulator_line(processor: Target) -> list[tuple[str, str]]:
+    """Returns the line that says which machine and core of QEMU run the code; none where unicorn does."""
+    if processor.emulator != "qemu" or processor.qemu is None:
+        return []
+    found = processor.qemu
+    why = f", because {found.stands_for}" if found.stands_for else ""
+    return [("emulator", f"QEMU, machine {found.machine.name}, core {found.cpu}{why}")]
 
 
 def place_words(picked: Chosen, board_name: str | None, *, is_tuned: bool) -> list[str]:

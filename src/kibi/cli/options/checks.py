@@ -56,8 +56,8 @@ def emulated_target(name: str) -> "Target":
     from kibi.targets import target, targets  # noqa: PLC0415
 
     found = target(name)
-    if not found.emulated_cpu:
-        known = ", ".join(each.name for each in targets() if each.emulated_cpu)
+    if not found.emulator:
+        known = ", ".join(each.name for each in targets() if each.emulator)
         raise TargetError(f"target {name!r} is not emulated, so nothing can be measured on it. Emulated are: {known}.")
     return found
 

@@ -121,10 +121,11 @@ def _choice(graph: "Graph", made: "LikeFile", old: Path) -> str:
 def _instructions(planned: "PlannedModel") -> str:
     """What one inference takes, where the processor is emulated."""
     import kibi  # noqa: PLC0415
+    from kibi.qemu import why_not_emulated  # noqa: PLC0415
     from kibi.reports.plan_file_costs import measure_plan_file  # noqa: PLC0415
 
     target = kibi.target(planned.plan.target)
-    if not target.emulated_cpu:
+    if why_not_emulated(target):
         return ""
     costs = measure_plan_file(planned, target)
     return f", {byte_text(costs.ram_bytes)} of RAM, {costs.instructions:,} instructions"

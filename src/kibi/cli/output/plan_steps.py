@@ -53,14 +53,16 @@ def counted_step(planned: "PlannedModel", name: "str | Target", asked: bool | No
         KibiError: it must be counted and cannot be.
     """
     import kibi  # noqa: PLC0415
+    from kibi.qemu import why_not_emulated  # noqa: PLC0415 - as above
 
     if asked is False:
         return None
     target = kibi.target(name) if isinstance(name, str) else name
-    if not target.emulated_cpu:
+    missing = why_not_emulated(target)
+    if missing:
         if asked:
-            raise PlanError(f"nothing emulates {target.name}, so that no step is counted. Leave {_OPTION} out.")
-        return CountedStep(None, f"nothing emulates {target.name}")
+            raise PlanError(f"{missing}, so that no step is counted. Leave {_OPTION} out.")
+        return CountedStep(None, missing)
     macs = planned.graph.macs
     if asked is None and macs > _MOST_MACS:
         return CountedStep(None, f"{macs:,} MACs take a while; {_OPTION} counts it")

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:
     """Returns the estimated time of one inference and its unit with the clock; `-` and the reason if there is no estimate."""
+    if processor.emulator == "qemu":
+        return "-", "no estimate: QEMU counts no cycles"
     if found.cycles_estimate is None or processor.timing is None or not processor.clock_hz:
         return "-", "no estimate: no timings are known of this core"
     spent = found.cycles_estimate / processor.clock_hz * 1000

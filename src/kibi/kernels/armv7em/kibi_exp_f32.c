@@ -7,6 +7,13 @@
 #include "kibi_exp_f32_doubles.h"
 #include "kibi_float_bits.h"
 
+#if !defined(__ARM_FP) || (__ARM_FP & 8) == 0
+#define DOUBLES_ARE_SLOW 1
+#else
+#define DOUBLES_ARE_SLOW 0
+#endif
+
+#if DOUBLES_ARE_SLOW
 /* The upper 64 bits of a product, at most 2 too low. */
 static inline uint64_t upper_product(uint64_t a, uint64_t b)
 {
@@ -61,10 +68,11 @@ static inline int decide(float value, float *result)
     *result = kibi_float_of_bits(((uint32_t)((k >> 5) + one + 126) << 23) + (uint32_t)(product >> 40) + (after >> 31));
     return from_half >= 0x80u && after - 0x7FFF0000u >= 0x20000u;
 }
+#endif
 
 float kibi_exp_f32(float value)
 {
-#if !defined(__ARM_FP) || (__ARM_FP & 8) == 0
+#if DOUBLES_ARE_SLOW
     float result;
     if (value >= -87.0f && value <= 88.72283173f && decide(value, &result) != 0) {
         return result;
