@@ -1,6 +1,7 @@
 """QEMU's process: what is said where it is missing or too old, and that nothing of it is left."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from kibi.errors import TargetError, ToolchainError
 from kibi.qemu import QemuCore, missing_qemu, process, why_not_emulated
 from kibi.targets import target
 from kibi.toolchain import build_image
-from tests.debugger.qemu import QEMU, needs_qemu
+from tests.debugger.qemu import ARM, needs_qemu
 
 _PROGRAM = """
 import sys
@@ -95,7 +96,7 @@ def test_qemu_that_is_too_old_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its version, and what it does not have."""
     monkeypatch.setattr(process, "_listed", lambda *_: frozenset({"mps2-an385", "mps3-an547", "cortex-m3"}))
     assert not missing_qemu(target("cortex-m3").emulated_by("qemu"))
-    version = ".".join(map(str, process.qemu_version(QEMU or "")))
+    version = ".".join(map(str, process.qemu_version(shutil.which(ARM) or "")))
     wanted = f"QEMU {version} has no core cortex-m55, which code for cortex-m85 runs on. Install a newer one: version 7.2 has it"
     assert missing_qemu(target("cortex-m85")) == wanted
     assert "has no machine mps2-an386" in missing_qemu(target("cortex-m4").emulated_by("qemu"))

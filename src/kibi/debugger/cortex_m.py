@@ -135,7 +135,7 @@ class CortexM:
                 f"{session.name} has {found}, but the program is for {target.name}. Name the board that is there, or the "
                 "server's other core. Nothing was loaded."
             )
-        if number := _exception(session):
+        if number := exception(session):
             raise BoardError(
                 f"{session.name} halted the core in exception {number}, and did not reset it. Reset and halt it, or let "
                 "the server do so when it starts. Nothing was loaded."
@@ -165,25 +165,30 @@ class CortexM:
     ) -> Fault | None:
         """The exception that the core is in, with the place that it has put on its stack."""
         del is_handler
-        number = _exception(session)
+        number = exception(session)
         if not number:
             return None
         place, unknown = None, "on a bad stack"
         try:
             frame = session.register("sp")
             if in_ram(frame):
-                place = session.read_word(frame + _FRAME_PC)
+                place = fault_place(session, frame)
         except BoardError:
             unknown = "at a place that cannot be read"
-        return Fault(f"exception {number}", place, _fault_words(session, target), unknown)
+        return Fault(f"exception {number}", place, fault_words(session, target), unknown)
 
 
-def _exception(session: Session) -> int:
+def exception(session: Session) -> int:
     """The number of the exception that the core is in; 0 for none."""
     return session.register("xpsr") & _EXCEPTION
 
 
-def _fault_words(session: Session, target: Target) -> str:
+def fault_place(session: Session, frame: int) -> int:
+    """The address of the instruction that faulted, from what the core has put on its stack."""
+    return session.read_word(frame + _FRAME_PC)
+
+
+def fault_words(session: Session, target: Target) -> str:
     """Says why the core faulted, as its registers tell; empty on cores without these."""
     if target.name == "cortex-m0plus":
         return ""
