@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from kibi.api import DEFAULT_TARGET, default_plan, processor_of
 from kibi.dtypes import Array
-from kibi.errors import bounded
+from kibi.errors import InputError, TargetError, bounded
 from kibi.ir import Graph
 from kibi.renames import renamed_keywords
 from kibi.targets import Board, Memory, Target
@@ -13,6 +13,7 @@ from kibi.targets import board as board_named
 
 if TYPE_CHECKING:
     from kibi.codegen import Library
+    from kibi.engines.board_cycles import BoardPlace
     from kibi.engines.tuning import Tuning
     from kibi.planner.plan import Plan
     from kibi.reports.board_run import BoardRun
@@ -31,8 +32,13 @@ def tune(
     compiler: str = "zig",
     level: str = "s",
     memory: Memory | None = None,
+    board: str | Board | None = None,
+    gdb: str | None = None,
+    load_into: str = "flash",
 ) -> "Tuning":
     """Counts every kernel that may run a layer of a model on the emulated core, and chooses the best for each.
+
+    With a board and its GDB server, the cycles that the board counts decide.
 
     Args:
         model: the graph.
@@ -42,6 +48,9 @@ def tune(
         compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
         level: the compiler's: `0`, `1`, `2`, `3` or `s`.
         memory: how the core reads its flash at the target's clock, as in `kibi.board("rp2040").memory`; None: instructions decide.
+        board: the board, by name or as data, whose core is the target; for `gdb`.
+        gdb: `HOST:PORT` of its GDB server; None: only the emulated core counts.
+        load_into: where programs are loaded on the board: `flash` or `ram`.
 
     Returns:
         The choice and the counts, for `plan`.
@@ -52,6 +61,7 @@ def tune(
         PlanError: the plan is not right for the model.
         ToolchainError: the compiler is missing or fails.
         EmulationError: a kernel goes wrong.
+        BoardError: the board has no cycle counter, or something goes wrong there.
     """
     from kibi.engines.tuning import tune as count  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
@@ -62,7 +72,28 @@ def tune(
     if plan is not None:
         validate(model, plan)
     made = plan or default_plan(model, processor, goal)
-    return count(model, made, processor, wanted, compiler=compiler, level=level, memory=memory)
+    place = None if gdb is None else _board_place(board, gdb, load_into, processor)
+    return count(model, made, processor, wanted, compiler=compiler, level=level, memory=memory, place=place)
+
+
+def _board_place(board: str | Board | None, gdb: str, load_into: str, processor: Target) -> "BoardPlace":
+    """The board that counts.
+
+    Raises:
+        InputError: no board was named, or there is no such place.
+        TargetError: there is no such board, or its core is another one.
+    """
+    from kibi.debugger import PLACES, Server  # noqa: PLC0415
+    from kibi.engines.board_cycles import BoardPlace  # noqa: PLC0415
+
+    if board is None:
+        raise InputError("gdb is the server of a board. Name the board, as in board='stm32f446re'.")
+    if load_into not in PLACES:
+        raise InputError(f"unknown place {load_into[:40]!r}. A program is loaded into {' or '.join(PLACES)}.")
+    found = board_named(board) if isinstance(board, str) else board
+    if found.core != processor.name:
+        raise TargetError(f"the plan is for {processor.name}, but {found.name} has a {found.core}.")
+    return BoardPlace(found, Server.named(gdb), load_into)
 
 
 @renamed_keywords(optimize="level")

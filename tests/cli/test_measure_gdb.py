@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Kibi
+from tests.debugger.qemu import RISCV, machine, needs_qemu, needs_riscv
 from tests.debugger.servers import M0PLUS, Board, scripted
 from tests.engines.networks import residual_bytes
 
@@ -43,6 +44,48 @@ def test_measure_prints_emulated_beside_real(kibi: Kibi, given: tuple[Path, ...]
     assert [each["cycles"] for each in run["ops"]] == [each["instructions"] for each in record["ops"]]
     assert (run["board"], run["loaded_into"], run["bit_exact"]) == ("small", "ram", True)
     assert run["stack_bytes"] == record["stack_bytes"]
+
+
+VIRT = """
+[[board]]
+name = "virt"
+core = "rv32imac"
+clock_hz = 100_000_000
+ram = [{ name = "dram", bytes = 1_048_576, address = 0x8000_0000 }]
+flash_bytes = 1_048_576
+"""
+
+
+@needs_riscv
+def test_tuned_on_the_board_its_cycles_decide(kibi: Kibi, given: tuple[Path, ...], tmp_path: Path) -> None:
+    """With a clock that ticks with each instruction, cycles are those of the emulated core; the library calls the best kernels."""
+    given[2].write_text(VIRT)
+    options = (*given[:3], "--tune", "--load-into", "ram", "--gdb")
+    flags = ("-bios", "none", "-cpu", "rv32,f=false,d=false", "-icount", "shift=0")
+    with machine("virt", tmp_path, RISCV, flags) as running:
+        text = kibi("measure", *options, running.name, "--no-oracle")
+        record = kibi("compile", *options, running.name, "-o", tmp_path / "library", "--json").record
+    layers = record["tuning"][0]
+    assert len(layers) > 1
+    for layer in layers:
+        assert all(each["board_cycles"] == each["instructions"] for each in layer["candidates"])
+        cycles = {each["kernel"]: each["board_cycles"] for each in layer["candidates"]}
+        assert cycles[layer["kernel"]] == min(cycles.values())
+    assert "board cycles" in text.out
+
+
+@needs_qemu
+def test_board_that_does_not_count_tunes_nothing(kibi: Kibi, given: tuple[Path, ...], tmp_path: Path) -> None:
+    """The text says what counts instead."""
+    with machine("mps2-an386", tmp_path) as running:
+        done = kibi("measure", given[0], "--board", "mps2-an386", "--no-oracle", "--tune", "--gdb", running.name)
+    assert (done.code, done.out) == (17, "")
+    assert (
+        "mps2-an386 cannot tell which kernel is fastest: the core has no cycle counter, or the server hides it"
+        in done.err
+    )
+    without = kibi("compile", *given[:3], "--gdb", "localhost:1", "-o", "library")
+    assert (without.code, "--gdb is for --tune" in without.err) == (4, True)
 
 
 def test_bits_that_differ_on_the_board_are_a_mismatch(kibi: Kibi, given: tuple[Path, ...]) -> None:

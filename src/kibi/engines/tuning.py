@@ -1,11 +1,12 @@
-"""Tuning: runs every kernel that may run a layer on the emulated core, counts, and chooses."""
+"""Tuning: runs every kernel that may run a layer on the emulated core, or on a board, counts, and chooses."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kibi.codegen import Library, generate, write
+from kibi.engines.board_cycles import BoardPlace, cycles_on_board
 from kibi.engines.device import DeviceEngine
 from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
@@ -18,7 +19,7 @@ from kibi.toolchain.compilers import find_compiler
 from kibi.version import __version__
 
 _FILE = "counts.json"
-_FORM = "with cycles"
+_FORM = "with cycles and stack"
 """Tells these files from older ones in the cache."""
 
 
@@ -31,17 +32,20 @@ class Candidate:
         instructions: that the layer takes with it in one inference.
         weights_bytes: of the constants that are packed for it.
         cycles: an estimate for the layer in one inference, with what the core waits for its flash; None without a memory.
+        board_cycles: what a board counted for the layer in one inference; None where no board did.
     """
 
     kernel: str
     instructions: int
     weights_bytes: int
     cycles: int | None = None
+    board_cycles: int | None = None
 
     @property
     def cost(self) -> tuple[int, int]:
-        """What the fastest one has the least of: cycles, or instructions where no memory is known; then bytes of constants."""
-        return self.instructions if self.cycles is None else self.cycles, self.weights_bytes
+        """What the fastest one has the least of: counted cycles, or estimated ones, or instructions; then bytes of constants."""
+        known = (self.board_cycles, self.cycles, self.instructions)
+        return next(each for each in known if each is not None), self.weights_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ def tune(
     compiler: str = "zig",
     level: str = "s",
     memory: Memory | None = None,
+    place: BoardPlace | None = None,
 ) -> Tuning:
     """Measures each candidate for each layer of a model, and chooses.
 
@@ -100,11 +105,14 @@ def tune(
         compiler: `zig`, `gcc` or `clang`.
         level: the compiler's level: `0`, `1`, `2`, `3` or `s`.
         memory: how the core reads its flash, at the clock of the target; None: instructions decide.
+        place: a board that counts the cycles which decide then; a layer whose function it cannot tell from others keeps the
+            emulated core's counts. Not for flash.
 
     Raises:
         TargetError: nothing emulates the target.
         ToolchainError: the compiler is missing or fails.
         EmulationError: a kernel goes wrong.
+        BoardError: the board has no cycle counter, or something goes wrong there.
     """
     if not target.emulator:
         known = ", ".join(each.name for each in targets() if each.emulator)
@@ -121,16 +129,28 @@ def tune(
     general = tuple(call.kernel for call in planned.general_calls)
     build = _Build(graph, plan, target, goal, general, compiler, level, memory)
     counts = [build.counted(trial) for trial in trials]
+    if place is not None and goal is not Goal.FLASH:
+        counts = [
+            replace(count, on_board=build.timed(trial, several, place, count))
+            for trial, count in zip(trials, counts, strict=True)
+        ]
     layers = []
     for node in several:
         taken = {trial[node]: count for trial, count in zip(trials, counts, strict=True)}
-        found = tuple(taken[call.kernel].candidate(node, call) for call in calls[node])
+        found = _comparable([taken[call.kernel].candidate(node, call) for call in calls[node]])
         best = min(found, key=lambda each: each.cost)
         layers.append(TunedLayer(node, planned.nodes[node].label, found, best.kernel))
     best_layers = tuple(layers)
     if goal is Goal.FLASH:
         best_layers = _smallest(layers, [call.kernel for call in choose(planned.general_calls, target, goal)], build)
     return Tuning(goal, best_layers, _named(general, {layer.node: layer.chosen for layer in best_layers}))
+
+
+def _comparable(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The candidates of a layer: with a board's cycles if it counted those of each of them."""
+    if all(each.board_cycles is not None for each in found):
+        return tuple(found)
+    return tuple(replace(each, board_cycles=None) for each in found)
 
 
 def _named(general: Sequence[str], chosen: Mapping[int, str]) -> tuple[str, ...]:
@@ -140,17 +160,22 @@ def _named(general: Sequence[str], chosen: Mapping[int, str]) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """The costs of a program: instructions of each node in one inference, bytes of flash, and cycles where a memory is known."""
+    """The costs of a program: instructions of each node in one inference, bytes of flash and stack, cycles where a memory is known.
+
+    `on_board` has the cycles of nodes that a board has counted.
+    """
 
     instructions: tuple[int, ...]
     flash_bytes: int
+    stack_bytes: int
     cycles: tuple[int, ...] | None
+    on_board: Mapping[int, int] = field(default_factory=dict)
 
     def candidate(self, node: int, call: KernelCall) -> Candidate:
         """What the kernel of a node costs, which ran in this program."""
         constants = sum(data.nbytes for data in call.constants.values())
         cycles = None if self.cycles is None else self.cycles[node]
-        return Candidate(call.kernel, self.instructions[node], constants, cycles)
+        return Candidate(call.kernel, self.instructions[node], constants, cycles, self.on_board.get(node))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +193,7 @@ class _Build:
 
     def counted(self, kernels: Mapping[int, str]) -> _Counts:
         """Returns the model's costs with these kernels, given by node; from the cache if they are known."""
-        plan = with_kernels(self.graph, self.plan, self.target, self.goal, _named(self.general, kernels))
-        library = generate([PlannedModel.of(self.graph, plan)], self.target, command="counted by Kibi")
+        library = self._library(kernels)
         identity = find_compiler(self.compiler, self.target).identity
         texts = [part for name, text in library.files.items() for part in (name, text)]
         waits = () if self.memory is None else (repr(self.memory), str(self.target.clock_hz))
@@ -177,7 +201,22 @@ class _Build:
         folder = cached("counts", key, lambda place: self._count(library, place / _FILE))
         known = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         cycles = known["cycles"]
-        return _Counts(tuple(known["instructions"]), known["flash_bytes"], None if cycles is None else tuple(cycles))
+        estimated = None if cycles is None else tuple(cycles)
+        return _Counts(tuple(known["instructions"]), known["flash_bytes"], known["stack_bytes"], estimated)
+
+    def timed(
+        self, kernels: Mapping[int, str], nodes: Sequence[int], place: BoardPlace, counts: _Counts
+    ) -> Mapping[int, int]:
+        """Returns the cycles of nodes with these kernels on a board."""
+        with temporary_folder() as folder:
+            written = write(self._library(kernels), folder / "library")
+            return cycles_on_board(
+                written, nodes, place, counts.flash_bytes, counts.stack_bytes, self.compiler, self.level
+            )
+
+    def _library(self, kernels: Mapping[int, str]) -> Library:
+        plan = with_kernels(self.graph, self.plan, self.target, self.goal, _named(self.general, kernels))
+        return generate([PlannedModel.of(self.graph, plan)], self.target, command="counted by Kibi")
 
     def _count(self, library: Library, path: Path) -> None:
         """Runs two inferences, and writes the costs of the second to a file."""
@@ -193,6 +232,7 @@ class _Build:
             counts = {
                 "instructions": [engine.instructions_of(node) for node in nodes],
                 "flash_bytes": flash,
+                "stack_bytes": 0 if engine.last is None else engine.last.stack_bytes,
                 "cycles": spent if spent and self.memory is not None else None,
             }
         path.write_text(json.dumps(counts), encoding="utf-8", newline="\n")

@@ -36,6 +36,7 @@ from kibi.cli.options.common import (
     WithoutPasses,
 )
 from kibi.cli.options.ends import QuantizedOutputs, ends_of
+from kibi.cli.options.gdb import LoadPlace, TuningServer, check_gdb
 from kibi.cli.options.joint import joint_plan, show_joint
 from kibi.cli.options.models import simplified_model
 from kibi.cli.options.package import DEFAULT_PACKAGE, PackageName, check_package, how_to_use, package_words
@@ -106,6 +107,8 @@ def compile_models(
     bandwidth: Bandwidth = None,
     recompute: Recompute = 1.0,
     tune: Tune = False,
+    gdb: TuningServer = None,
+    load_into: LoadPlace = "flash",
     slices: Slices = False,
     slice_limit: SliceLimit = None,
     lease: Lease = False,
@@ -135,6 +138,9 @@ def compile_models(
     is_plan = format_named(file_format, core) == "plan"
     check_package(package, is_plan=is_plan)
     check_read(weights, is_for_c=not (is_plan or tune))
+    check_gdb(gdb, load_into, picked, is_plan=False)
+    if gdb is not None and not tune:
+        raise InputError("--gdb is for --tune, which counts on the board. Add --tune, or leave --gdb out.")
     if joint and (is_plan or tune):
         raise InputError("a joint plan is for C, with its kernels. Leave --format and --tune out.")
     if is_plan and len(models) > 1:
@@ -186,7 +192,7 @@ def compile_models(
         tunings = []
         if tune:
             made = [
-                tuned(graph, each, options, picked, is_given=plan is not None)
+                tuned(graph, each, options, picked, is_given=plan is not None, gdb=gdb, load_into=load_into)
                 for graph, each in zip(graphs, plans, strict=True)
             ]
             tunings, plans = [found for found, _ in made], [each for _, each in made]

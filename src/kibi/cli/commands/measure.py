@@ -178,7 +178,17 @@ def measure(
         ]
         tunings, digest, board_run = [], None, None
         if tune:
-            tuning, made = tuned(graph, made, options, picked, is_given=plan is not None, compiler=tool, level=level)
+            tuning, made = tuned(
+                graph,
+                made,
+                options,
+                picked,
+                is_given=plan is not None,
+                compiler=tool,
+                level=level,
+                gdb=gdb,
+                load_into=load_into,
+            )
             tunings = [tuning]
         if is_plan:
             found = kibi.measure_plan(

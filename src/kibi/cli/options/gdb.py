@@ -12,7 +12,17 @@ GdbServer = Annotated[
     typer.Option(
         "--gdb",
         metavar="HOST:PORT",
-        help="Run the model on the --board, too, through the GDB server there: OpenOCD, J-Link, pyOCD, QEMU or another.",
+        help="Run the model on the --board, too, through the GDB server there: OpenOCD, J-Link, pyOCD, QEMU or another. "
+        "With --tune, its cycles decide.",
+        show_default=False,
+    ),
+]
+TuningServer = Annotated[
+    str | None,
+    typer.Option(
+        "--gdb",
+        metavar="HOST:PORT",
+        help="With --tune: count the cycles of kernels on the --board, through the GDB server there.",
         show_default=False,
     ),
 ]
