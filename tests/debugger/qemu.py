@@ -12,8 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from kibi.qemu import missing_qemu
+from kibi.targets import Target, target
+
 QEMU = shutil.which("qemu-system-arm")
 needs_qemu = pytest.mark.skipif(QEMU is None, reason="qemu-system-arm is not installed")
+
+
+def emulated_by_qemu(name: str) -> Target:
+    """The target, run by QEMU; the test is skipped where QEMU is missing."""
+    processor = target(name).emulated_by("qemu")
+    if missing := missing_qemu(processor):
+        pytest.skip(missing)
+    return processor
 
 
 @dataclass(frozen=True, slots=True)

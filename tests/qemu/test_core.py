@@ -11,7 +11,7 @@ from kibi.errors import EmulationError, ToolchainError
 from kibi.qemu import QemuCore, emulated
 from kibi.targets import target
 from kibi.toolchain import build_image
-from tests.debugger.qemu import needs_qemu
+from tests.debugger.qemu import emulated_by_qemu, needs_qemu
 
 pytestmark = needs_qemu
 _TEXT = """
@@ -31,7 +31,11 @@ uint32_t put(volatile uint8_t *to) { *to = 1; return 0; }
 uint32_t jump(uint32_t (*to)(void));
 uint32_t jump(uint32_t (*to)(void)) { return to() + 1u; }
 void fault(void);
+#ifdef __riscv
+void fault(void) { __asm volatile("unimp"); }
+#else
 void fault(void) { __asm volatile("udf #1"); }
+#endif
 void endless(volatile uint32_t *to);
 void endless(volatile uint32_t *to) { for (;;) { *to += 1u; } }
 __attribute__((noinline)) uint32_t inner(volatile uint8_t *to, uint32_t n);
@@ -67,7 +71,7 @@ def loaded(tmp_path: Path) -> Iterator[Loaded]:
     made: list[QemuCore] = []
 
     def load(name: str, emulator: str = "qemu", **options: object) -> Core | QemuCore:
-        processor = target(name).emulated_by(emulator)
+        processor = emulated_by_qemu(name) if emulator == "qemu" else target(name).emulated_by(emulator)
         source = tmp_path / "program.c"
         source.write_text(_TEXT, encoding="utf-8")
         image = build_image([source], processor, entries=_ENTRIES, level="2")
@@ -81,7 +85,7 @@ def loaded(tmp_path: Path) -> Iterator[Loaded]:
         each.close()
 
 
-@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imac"])
 def test_core_counts_guards_and_goes_on_after_errors(name: str, loaded: Loaded) -> None:
     """Every way in which a call can end, one after the other on one core."""
     core = loaded(name, stored=[Stored("table", b"\x07\x09", 4)])
@@ -99,7 +103,7 @@ def test_core_counts_guards_and_goes_on_after_errors(name: str, loaded: Loaded) 
     with pytest.raises(EmulationError, match="forbidden write of 1 byte, inside fixed, which is read-only"):
         core.call("put", fixed)
     with pytest.raises(EmulationError, match="execution of something that is not code"):
-        core.call("jump", block | 1)
+        core.call("jump", block + (1 if name.startswith("cortex") else -1))
     with pytest.raises(EmulationError, match=r"the core faulted.*in fault\(\)"):
         core.call("fault")
     place = core.allocate("counter", 8, alignment=4)
@@ -113,7 +117,7 @@ def test_core_counts_guards_and_goes_on_after_errors(name: str, loaded: Loaded) 
         core.write(block, b"four")
     words = core.allocate("words", 8, alignment=4)
     core.write(words, np.array([1, 2], np.uint32).tobytes())
-    if name == "cortex-m0plus":
+    if not target(name).unaligned_words:
         with pytest.raises(EmulationError, match="misaligned access of 4 bytes, inside words"):
             core.call("word", words + 1)
     else:
@@ -121,7 +125,7 @@ def test_core_counts_guards_and_goes_on_after_errors(name: str, loaded: Loaded) 
     assert core.call("word", words).value == 1
 
 
-@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m3", "cortex-m33"])
+@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m3", "cortex-m33", "rv32imc"])
 def test_operators_and_stack_are_those_of_unicorn(name: str, loaded: Loaded) -> None:
     """An operator has all that it calls, also another operator's function; skipped instructions count one each."""
     found = []

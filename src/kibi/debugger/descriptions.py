@@ -64,6 +64,9 @@ CORE_REGISTERS: Mapping[str, Register] = MappingProxyType(
 """The numbers that servers without a description use."""
 
 
+_OF_RISCV = ("ra", "sp", *(f"a{number}" for number in range(8)), "pc")
+
+
 def parts_of(text: str) -> Iterator[tuple[str, str]]:
     """Yields, in their order, the names of descriptions to include, and the attributes of registers: one of the two is empty."""
     for found in _PART.finditer(text):
@@ -77,7 +80,7 @@ def registers_of(attributes: list[str]) -> Mapping[str, Register]:
         attributes: the text of each register's element, in order.
 
     Returns:
-        The registers; those of a server without a description where one that a call needs is missing.
+        The registers of an Arm or a RISC-V core; those of a server without a description where one that a call needs is missing.
     """
     found: dict[str, Register] = {}
     number: int | None = 0
@@ -92,7 +95,8 @@ def registers_of(attributes: list[str]) -> Mapping[str, Register]:
     if "xpsr" not in found and "cpsr" in found:
         found["xpsr"] = found["cpsr"]
     is_whole = all(name in found and found[name].bits == CORE_REGISTERS[name].bits for name in CORE_REGISTERS)
-    return MappingProxyType(found) if is_whole else CORE_REGISTERS
+    is_riscv = all(name in found and found[name].bits == 32 for name in _OF_RISCV)
+    return MappingProxyType(found) if is_whole or is_riscv else CORE_REGISTERS
 
 
 def flash_of(text: str) -> tuple[FlashBlocks, ...]:
