@@ -169,7 +169,7 @@ _TARGETS = (
     ),
     Target(
         "cortex-m52", "Arm Cortex-M52 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m52",
-        ("-mcpu=cortex-m52", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
+        ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
     ),
     Target(
         "cortex-m55", "Arm Cortex-M55 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m55+mve_fp+fp_armv8d16",
@@ -177,7 +177,7 @@ _TARGETS = (
     ),
     Target(
         "cortex-m85", "Arm Cortex-M85 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m85+mve_fp+fp_armv8d16",
-        ("-mcpu=cortex-m85", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
+        ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
     ),
     Target(
         "rv32imc", "RISC-V RV32IMC (ESP32-C3)", _RISCV_SETS, _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),
