@@ -22,14 +22,6 @@ QEMU = (
         _OPERATORS,
     ),
     Mutation(
-        "qemu.stack-after-a-return-is-that-of-the-callee",
-        "qemu/plugin.h",
-        "set_stack(state->stacks[state->calls]);",
-        "set_stack(state->stack);",
-        "The stack pointer drifts where code restores it from a register.",
-        _GUARD,
-    ),
-    Mutation(
         "qemu.writes-are-reads",
         "qemu/plugin.h",
         "qemu_plugin_mem_is_store(info) ? 1u : 0u",
@@ -43,7 +35,7 @@ QEMU = (
         "size <= range->end - address",
         "size != 0u",
         "A word may begin at the last byte of a block.",
-        ("tests/qemu/test_core.py", "-k", "vector_instructions"),
+        _GUARD,
     ),
     Mutation(
         "qemu.modified-immediates-are-plain",
