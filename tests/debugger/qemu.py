@@ -12,9 +12,20 @@ from pathlib import Path
 
 import pytest
 
+from kibi.qemu import missing_qemu
+from kibi.targets import Target, target
+
 ARM, RISCV = "qemu-system-arm", "qemu-system-riscv32"
 needs_qemu = pytest.mark.skipif(shutil.which(ARM) is None, reason=f"{ARM} is not installed")
 needs_riscv = pytest.mark.skipif(shutil.which(RISCV) is None, reason=f"{RISCV} is not installed")
+
+
+def emulated_by_qemu(name: str) -> Target:
+    """The target, run by QEMU; the test is skipped where QEMU is missing."""
+    processor = target(name).emulated_by("qemu")
+    if missing := missing_qemu(processor):
+        pytest.skip(missing)
+    return processor
 
 
 @dataclass(frozen=True, slots=True)

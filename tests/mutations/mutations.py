@@ -13,6 +13,7 @@ from tests.mutations.mutation import Mutation
 from tests.mutations.packages import PACKAGES
 from tests.mutations.pages import PAGES
 from tests.mutations.planner import PLANNER
+from tests.mutations.qemu import QEMU
 from tests.mutations.quantization import QUANTIZATION
 from tests.mutations.riscv_kernels import RISCV_KERNELS
 from tests.mutations.runtime import RUNTIME
@@ -21,6 +22,6 @@ from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
     *KERNELS, *RISCV_KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
-    *QUANTIZATION, *GATE, *PACKAGES, *PAGES, *EMULATOR, *DEBUGGER,
+    *QUANTIZATION, *GATE, *PACKAGES, *PAGES, *EMULATOR, *DEBUGGER, *QEMU,
 )  # fmt: skip
 """In the order in which they are tried."""

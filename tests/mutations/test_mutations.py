@@ -35,6 +35,7 @@ _AREAS = frozenset(
         "gate",
         "emulator",
         "debugger",
+        "qemu",
     }
 )
 _LEAST = 48

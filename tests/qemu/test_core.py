@@ -11,7 +11,7 @@ from kibi.errors import EmulationError, ToolchainError
 from kibi.qemu import QemuCore, emulated
 from kibi.targets import target
 from kibi.toolchain import build_image
-from tests.debugger.qemu import needs_qemu
+from tests.debugger.qemu import emulated_by_qemu, needs_qemu
 
 pytestmark = needs_qemu
 _TEXT = """
@@ -31,7 +31,11 @@ uint32_t put(volatile uint8_t *to) { *to = 1; return 0; }
 uint32_t jump(uint32_t (*to)(void));
 uint32_t jump(uint32_t (*to)(void)) { return to() + 1u; }
 void fault(void);
+#ifdef __riscv
+void fault(void) { __asm volatile("unimp"); }
+#else
 void fault(void) { __asm volatile("udf #1"); }
+#endif
 void endless(volatile uint32_t *to);
 void endless(volatile uint32_t *to) { for (;;) { *to += 1u; } }
 __attribute__((noinline)) uint32_t inner(volatile uint8_t *to, uint32_t n);
@@ -54,10 +58,17 @@ uint32_t both(volatile uint8_t *to, uint32_t n)
     const uint32_t one = outer(to, n);
     return one + inner(to, n) + outer(to, 2u * n);
 }
+uint32_t wide(volatile uint8_t *to);
+uint32_t wide(volatile uint8_t *to)
+{
+    volatile uint8_t one[5000];
+    one[0] = *to;
+    return inner(one, 1u);
+}
 void deep(void);
 void deep(void) { volatile uint8_t big[70000]; (void)inner(big, 1u); }
 """
-_ENTRIES = ("add", "get", "word", "put", "jump", "fault", "endless", "both", "outer", "inner", "deep")
+_ENTRIES = ("add", "get", "word", "put", "jump", "fault", "endless", "both", "outer", "inner", "wide", "deep")
 Loaded = Callable[..., Core | QemuCore]
 
 
@@ -67,7 +78,7 @@ def loaded(tmp_path: Path) -> Iterator[Loaded]:
     made: list[QemuCore] = []
 
     def load(name: str, emulator: str = "qemu", **options: object) -> Core | QemuCore:
-        processor = target(name).emulated_by(emulator)
+        processor = emulated_by_qemu(name) if emulator == "qemu" else target(name).emulated_by(emulator)
         source = tmp_path / "program.c"
         source.write_text(_TEXT, encoding="utf-8")
         image = build_image([source], processor, entries=_ENTRIES, level="2")
@@ -81,7 +92,7 @@ def loaded(tmp_path: Path) -> Iterator[Loaded]:
         each.close()
 
 
-@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imac"])
 def test_core_counts_guards_and_goes_on_after_errors(name: str, loaded: Loaded) -> None:
     """Every way in which a call can end, one after the other on one core."""
     core = loaded(name, stored=[Stored("table", b"\x07\x09", 4)])
@@ -99,7 +110,7 @@ def test_core_counts_guards_and_goes_on_after_errors(name: str, loaded: Loaded) 
     with pytest.raises(EmulationError, match="forbidden write of 1 byte, inside fixed, which is read-only"):
         core.call("put", fixed)
     with pytest.raises(EmulationError, match="execution of something that is not code"):
-        core.call("jump", block | 1)
+        core.call("jump", block + (1 if name.startswith("cortex") else -1))
     with pytest.raises(EmulationError, match=r"the core faulted.*in fault\(\)"):
         core.call("fault")
     place = core.allocate("counter", 8, alignment=4)
@@ -113,15 +124,17 @@ def test_core_counts_guards_and_goes_on_after_errors(name: str, loaded: Loaded) 
         core.write(block, b"four")
     words = core.allocate("words", 8, alignment=4)
     core.write(words, np.array([1, 2], np.uint32).tobytes())
-    if name == "cortex-m0plus":
+    if not target(name).unaligned_words:
         with pytest.raises(EmulationError, match="misaligned access of 4 bytes, inside words"):
             core.call("word", words + 1)
     else:
         assert core.call("word", words + 1).value == 2 << 24
+        with pytest.raises(EmulationError, match="forbidden read of 4 bytes, reaching 1 byte past the end of words"):
+            core.call("word", words + 5)
     assert core.call("word", words).value == 1
 
 
-@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m3", "cortex-m33"])
+@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m3", "cortex-m33", "rv32imc"])
 def test_operators_and_stack_are_those_of_unicorn(name: str, loaded: Loaded) -> None:
     """An operator has all that it calls, also another operator's function; skipped instructions count one each."""
     found = []
@@ -132,7 +145,18 @@ def test_operators_and_stack_are_those_of_unicorn(name: str, loaded: Loaded) -> 
             call = core.call("both", place, 9, operators=operators)
             assert sum(call.by_operator.values()) == call.instructions
             found.append((call.instructions, call.by_operator, call.stack_bytes))
-    assert found[:3] == found[3:]
+        if name != "cortex-m0plus":
+            call = core.call("wide", place)
+            found.append((call.instructions, call.by_operator, call.stack_bytes))
+            assert call.stack_bytes > 5000
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
+
+
+def test_stack_that_cannot_be_followed_is_an_error(loaded: Loaded) -> None:
+    """A Cortex-M0+ adds a register to its stack pointer for a large frame, and the plugin sees no registers."""
+    core = loaded("cortex-m0plus")
+    with pytest.raises(EmulationError, match=r"the stack pointer cannot be followed.*in inner\(\)"):
+        core.call("wide", core.allocate("place", 1, alignment=1))
 
 
 def test_core_whose_qemu_has_ended_says_so(loaded: Loaded) -> None:
@@ -160,8 +184,8 @@ int32_t dot(const int8_t *a, const int8_t *b, int32_t n)
     }
     return sum;
 }
-void set(int32_t *to);
-void set(int32_t *to) { vstrwq_s32(to, vdupq_n_s32(5)); }
+void set(int32_t *to, int32_t value);
+void set(int32_t *to, int32_t value) { vstrwq_s32(to, vdupq_n_s32(value)); }
 """,
         encoding="utf-8",
     )
@@ -177,8 +201,8 @@ void set(int32_t *to) { vstrwq_s32(to, vdupq_n_s32(5)); }
     with pytest.raises(EmulationError, match="forbidden read of 1 byte, 1 byte past the end of array 0"):
         core.call("dot", *places, 38)
     words = core.allocate("words", 32, alignment=4)
-    assert core.call("set", words).vectors == 2
+    assert core.call("set", words, 5).vectors == 2
     with pytest.raises(EmulationError, match="misaligned access of 4 bytes, inside words"):
-        core.call("set", words + 2)
+        core.call("set", words + 2, 5)
     with pytest.raises(EmulationError, match="forbidden write of 4 bytes, 1 byte past the end of words"):
-        core.call("set", words + 20)
+        core.call("set", words + 20, 5)

@@ -10,11 +10,10 @@ from kibi.engines import DeviceEngine
 from kibi.ir import Graph
 from kibi.runtime import seeded_inputs
 from kibi.targets import Target, target, targets
-from tests.debugger.qemu import needs_qemu
+from tests.debugger.qemu import emulated_by_qemu
 from tests.engines.networks import pooled_network, residual_network
 from tests.support import zoo
 
-pytestmark = needs_qemu
 BOTH = [each.name for each in targets() if each.emulated_cpu and each.qemu]
 ALONE = [each.name for each in targets() if each.qemu and not each.emulated_cpu]
 _ZOO = ("mlperf_ad_int8", "mlperf_kws_int8", "tflm_micro_speech", "tflm_mnist_lstm_float", "tflm_person_detect")
@@ -27,9 +26,9 @@ def _engine(model: Graph, plan: kibi.Plan, processor: Target, folder: Path) -> D
 
 def _assert_same(model: Graph, name: str, folder: Path) -> None:
     """Bits, stack, and instructions operator by operator."""
-    processor, inputs = target(name), seeded_inputs(model, 1)
-    plan = kibi.plan(model, processor)
-    engines = [_engine(model, plan, processor.emulated_by(each), folder / each) for each in ("unicorn", "qemu")]
+    processors, inputs = (target(name).emulated_by("unicorn"), emulated_by_qemu(name)), seeded_inputs(model, 1)
+    plan = kibi.plan(model, name)
+    engines = [_engine(model, plan, each, folder / each.emulator) for each in processors]
     first, second = ([each.tobytes() for each in engine.run(inputs)] for engine in engines)
     assert second == first
     one, other = (engine.last for engine in engines)
@@ -54,7 +53,7 @@ def test_target_of_qemu_alone_gives_the_same_bits(name: str, tmp_path: Path) -> 
     """Its outputs are those of the Python runtime; operators add up to what was counted."""
     model = kibi.simplify(kibi.load(demo.model_path()))
     inputs, plan = seeded_inputs(model, 1), kibi.plan(model, name)
-    engine = _engine(model, plan, target(name), tmp_path / name)
+    engine = _engine(model, plan, emulated_by_qemu(name), tmp_path / name)
     assert [each.tobytes() for each in engine.run(inputs)] == [each.tobytes() for each in kibi.run(model, plan, inputs)]
     assert engine.last is not None
     assert sum(engine.last.by_operator.values()) == engine.last.instructions
@@ -77,6 +76,6 @@ def test_both_emulators_say_the_same_of_real_models(model: str, name: str, tmp_p
 def test_real_model_equals_tflm(model: str, name: str, tmp_path: Path) -> None:
     """Five models of the collection, on every target that QEMU alone runs: TFLM's outputs."""
     graph = kibi.load(zoo.model_path(model))
-    engine = _engine(graph, kibi.plan(graph, name), target(name), tmp_path / name)
+    engine = _engine(graph, kibi.plan(graph, name), emulated_by_qemu(name), tmp_path / name)
     inputs = next(iter(zoo.seeded_runs(model)))
     assert tuple(map(zoo.digest, engine.run(inputs))) == zoo.catalog()[model].output_digests[0]

@@ -16,12 +16,12 @@ from typing import IO
 
 import numpy as np
 
-from kibi.debugger.cortex_m import exception, fault_place, fault_words
 from kibi.debugger.packets import NoAnswerError
 from kibi.emulator import Block, Call, Stored
 from kibi.emulator.blocks import Blocks, count_text
 from kibi.emulator.hook import RANGE
 from kibi.errors import BoardError, EmulationError, ToolchainError
+from kibi.qemu.harness import harness_for
 from kibi.qemu.places import place_table
 from kibi.qemu.plugin import MOST_CALLS, PLACE, State, Verdict
 from kibi.qemu.process import Process
@@ -30,16 +30,12 @@ from kibi.targets.machine import HARNESS_BYTES
 from kibi.toolchain import Image, MemoryRange, layout_of
 
 _MOST_RANGES, _MOST_LABELS = 256, 4096
-_VECTORS, _FAULT, _STORE, _LANDING = 0, 256, 264, 288
-"""Where the parts of the harness are in its page."""
-_VTOR, _CPACR, _FPU_ACCESS = 0xE000_ED08, 0xE000_ED88, 0xF << 20
-_THUMB_STATE = 1 << 24
 _WATCH_SECONDS, _STALLED_SECONDS = 0.25, 60
-_STACK_ALIGNMENT = 8
+_STACK_ALIGNMENT = 16
 _NO_OPERATORS: Mapping[str, str] = MappingProxyType({})
 
 
-def harness_of(target: Target) -> MemoryRange:
+def harness_place(target: Target) -> MemoryRange:
     """The RAM of a target's machine that is for the harness.
 
     Raises:
@@ -96,12 +92,13 @@ class QemuCore:
             ToolchainError: QEMU is missing, too old, or does not start, or the plugin cannot be compiled.
         """
         self._image, self._target, self._fill = image, target, fill
-        self._harness = harness_of(target)
+        place = harness_place(target)
         self._blocks = Blocks(image, layout_of(target))
         self.stored_addresses = tuple(map(self._blocks.store, stored))
         self._stack = self._blocks.reserve("stack", stack_bytes, _STACK_ALIGNMENT, writable=True)
+        self._harness = harness_for(target, place, MemoryRange(self._stack.address, stack_bytes))
         first, places = place_table(image, target)
-        with self._shared(first, places) as file:
+        with self._shared(first, places, place) as file:
             process = Process(target, file.fileno())
         self._end = weakref.finalize(self, process.close)
         self._session, self.process_id = process.session, process.number
@@ -111,7 +108,7 @@ class QemuCore:
             self._session.write(segment.address, segment.data or bytes(segment.size_bytes))
         for address, each in zip(self.stored_addresses, stored, strict=True):
             self._session.write(address, each.data)
-        self._set_up()
+        self._harness.install(self._session)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -179,7 +176,7 @@ class QemuCore:
             stack = self._set_registers(function, arguments)
             self._reset(stack)
             self._run(function, instruction_limit)
-            value = self._session.register("r0")
+            value = self._session.register(self._harness.arguments[0])
         except BoardError as error:
             raise self._ended(error) from None
         self._raise_if_noted()
@@ -195,7 +192,7 @@ class QemuCore:
             vectors=self._state.vectors,
         )
 
-    def _shared(self, first: int, places: np.ndarray[tuple[int], np.dtype[np.void]]) -> IO[bytes]:
+    def _shared(self, first: int, places: np.ndarray[tuple[int], np.dtype[np.void]], harness: MemoryRange) -> IO[bytes]:
         """Makes the memory that the plugin sees, and returns it as a file without a name, which may be closed once both have it."""
         sizes = (ctypes.sizeof(State), 8 * _MOST_LABELS, RANGE.itemsize * _MOST_RANGES, places.nbytes)
         starts = [sum(sizes[:number]) for number in range(len(sizes) + 1)]
@@ -210,33 +207,8 @@ class QemuCore:
         state = self._state
         state.bytes, state.labels_at, state.ranges_at, state.places_at = starts[-1], *starts[1:4]
         state.first_place, state.place_count = first, len(places)
-        state.harness, state.harness_end = self._harness.address, self._harness.end
+        state.harness, state.harness_end = harness.address, harness.end
         return file
-
-    def _set_up(self) -> None:
-        """Writes the harness: vectors, an endless loop for faults, a store of a word, and where calls return to."""
-        session, base = self._session, self._harness.address
-        endless = (0xE7FE).to_bytes(2, "little")
-        store = b"".join(half.to_bytes(2, "little") for half in (0x6001, 0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F, 0xE7FE))
-        vectors = [self._stack.end, *[base + _FAULT | 1] * 15]
-        session.write(base + _VECTORS, b"".join(each.to_bytes(4, "little") for each in vectors))
-        session.write(base + _FAULT, endless)
-        session.write(base + _STORE, store)
-        session.write(base + _LANDING, endless)
-        for place in (_FAULT, _STORE + len(store) - 2, _LANDING):
-            session.set_breakpoint(base + place)
-        self._store_word(_VTOR, base + _VECTORS)
-        if self._target.has_fpu:
-            self._store_word(_CPACR, _FPU_ACCESS)
-
-    def _store_word(self, address: int, value: int) -> None:
-        """Lets the core write one of its registers, which QEMU does not write for a debugger."""
-        for name, content in (
-            ("r0", address), ("r1", value), ("sp", self._stack.end), ("pc", self._harness.address + _STORE),
-            ("xpsr", _THUMB_STATE),
-        ):  # fmt: skip
-            self._session.set_register(name, content)
-        self._session.run(_STALLED_SECONDS)
 
     def _set_operators(self, operators: Mapping[str, str]) -> None:
         labels = ("", *dict.fromkeys(label for label in operators.values() if label))
@@ -252,17 +224,14 @@ class QemuCore:
 
     def _set_registers(self, function: str, arguments: tuple[int, ...]) -> int:
         """Sets the registers of a call, and returns the stack pointer at it."""
-        session = self._session
-        stacked = b"".join((argument & 0xFFFF_FFFF).to_bytes(4, "little") for argument in arguments[4:])
-        stack = (self._stack.end - len(stacked)) & -_STACK_ALIGNMENT
+        session, registers = self._session, self._harness.arguments
+        stacked = b"".join((argument & 0xFFFF_FFFF).to_bytes(4, "little") for argument in arguments[len(registers) :])
+        stack = (self._stack.end - len(stacked)) & -self._harness.stack_alignment
         if stacked:
             session.write(stack, stacked)
-        for number, argument in enumerate(arguments[:4]):
-            session.set_register(f"r{number}", argument & 0xFFFF_FFFF)
-        session.set_register("sp", stack)
-        session.set_register("lr", self._harness.address + _LANDING | 1)
-        session.set_register("pc", self._image.symbols[function].address)
-        session.set_register("xpsr", _THUMB_STATE)
+        for register, argument in zip(registers, arguments, strict=False):
+            session.set_register(register, argument & 0xFFFF_FFFF)
+        self._harness.begin(session, self._image.symbols[function].address, stack)
         return stack
 
     def _reset(self, stack: int) -> None:
@@ -281,33 +250,19 @@ class QemuCore:
             signal = self._session.run(_WATCH_SECONDS, watch.goes_on)
         except NoAnswerError:
             where = self._session.register("pc")
-            self._leave_exception()
+            self._harness.recover(self._session)
             self._raise_if_noted()
             if self._state.instructions <= limit:
                 raise
             self._raise(f"no end after {limit} instructions", where)
-        stopped = self._session.register("pc") & ~1
-        if stopped == self._harness.address + _LANDING:
+        if self._session.register("pc") & ~1 == self._harness.landing:
             if self._state.instructions > limit:
                 self._raise(f"no end after {limit} instructions", self._image.symbols[function].address)
             return
-        frame = self._session.register("sp")
-        place = fault_place(self._session, frame) if self._stack.address <= frame < self._stack.end else 0
-        number, words = exception(self._session), fault_words(self._session, self._target)
-        self._leave_exception()
+        found = self._harness.fault(self._session, signal)
+        self._harness.recover(self._session)
         self._raise_if_noted()
-        if not number:
-            self._raise(f"the core stopped with signal {signal}", stopped)
-        self._raise(f"the core faulted{': ' if words else ''}{words}", place)
-
-    def _leave_exception(self) -> None:
-        """Brings the core back to where functions can be called, where it is in an exception."""
-        if not exception(self._session):
-            return
-        self._session.monitor("system_reset")
-        self._store_word(_VTOR, self._harness.address + _VECTORS)
-        if self._target.has_fpu:
-            self._store_word(_CPACR, _FPU_ACCESS)
+        self._raise(found.what, found.where)
 
     def _raise(self, what: str, where: int, address: int | None = None) -> None:
         raise EmulationError(

@@ -34,7 +34,7 @@ def qemu_of(target: Target) -> Qemu:
         raise ToolchainError(f"QEMU does not run code for {target.name}.")
     path = _path(found)
     machines, cores = _listed(path, "-machine"), _listed(path, "-cpu", found.machine.name)
-    for kind, wanted, names in (("machine", found.machine.name, machines), ("core", found.cpu, cores)):
+    for kind, wanted, names in (("machine", found.machine.name, machines), ("core", found.core, cores)):
         if wanted not in names:
             raise ToolchainError(
                 f"QEMU {'.'.join(map(str, qemu_version(path)))} has no {kind} {wanted}, which code for {target.name} runs on. "

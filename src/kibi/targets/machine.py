@@ -37,13 +37,18 @@ class Qemu:
 
     Attributes:
         machine: the board.
-        cpu: QEMU's name of the core.
+        cpu: QEMU's name of the core, and what is switched on or off in it.
         stands_for: why that is another core than the target's; empty where it is the same.
     """
 
     machine: Machine
     cpu: str
     stands_for: str = ""
+
+    @property
+    def core(self) -> str:
+        """QEMU's name of the core alone."""
+        return self.cpu.partition(",")[0]
 
 
 def _arm(name: str, flash: tuple[int, int], ram: tuple[int, int]) -> Machine:
@@ -62,6 +67,10 @@ MACHINES: Mapping[str, Machine] = MappingProxyType({
         # Secure addresses, because the core starts in the secure state; data may be in memory that is not secure.
         _arm("mps2-an505", (0x1000_0000, 4 * _MEGABYTE), (0x8000_0000, 16 * _MEGABYTE)),
         _arm("mps3-an547", (0x7000_0000, 128 * _MEGABYTE), (0x7800_0000, 64 * _MEGABYTE)),
+        Machine(
+            "virt", "qemu-system-riscv32", "qemu-system-misc", ("-bios", "none", "-m", "128M"), (0x8000_0000, 64 * _MEGABYTE),
+            (0x8400_0000, 64 * _MEGABYTE - HARNESS_BYTES), 0x8800_0000 - HARNESS_BYTES,
+        ),
     )
 })  # fmt: skip
 """By their names. Arm's boards have RAM where firmware expects flash, so that models of megabytes fit."""

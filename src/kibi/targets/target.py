@@ -130,6 +130,17 @@ _M55 = Qemu(MACHINES["mps3-an547"], "cortex-m55")
 _AS_M55 = replace(_M55, stands_for="QEMU has the Cortex-M55 alone of the cores with Helium")
 _RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _RISCV_SETS = ("riscv", "portable")
+
+
+def _virt(extensions: str) -> Qemu:
+    """QEMU's RISC-V core with these extensions besides I, M and C, and no others that code could use."""
+    having = (
+        f"{name}={'on' if name in extensions.split() else 'off'}"
+        for name in ("a", "f", "d", "zba", "zbb", "zbc", "zbs")
+    )
+    return Qemu(MACHINES["virt"], ",".join(("rv32", *having)))
+
+
 _TARGETS = (
     Target(
         "cortex-m0plus", "Arm Cortex-M0+ (Armv6-M)", ("armv6m", "portable"), _SOFT, "cortex_m0plus",
@@ -158,7 +169,7 @@ _TARGETS = (
     ),
     Target(
         "cortex-m52", "Arm Cortex-M52 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m52",
-        ("-mcpu=cortex-m52", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
+        ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
     ),
     Target(
         "cortex-m55", "Arm Cortex-M55 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m55+mve_fp+fp_armv8d16",
@@ -166,23 +177,29 @@ _TARGETS = (
     ),
     Target(
         "cortex-m85", "Arm Cortex-M85 (Armv8.1-M, Helium, DSP, FPU)", _HELIUM, _HARD, "cortex_m85+mve_fp+fp_armv8d16",
-        ("-mcpu=cortex-m85", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
+        ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "", 4, True, True, 0, None, _AS_M55,
     ),
     Target(
         "rv32imc", "RISC-V RV32IMC (ESP32-C3)", _RISCV_SETS, _RISCV, "generic_rv32+m+c+relax", ("-march=rv32imc", "-mabi=ilp32"),
-        "SIFIVE_E31", 4, False, False, 160_000_000, None,
+        "SIFIVE_E31", 4, False, False, 160_000_000, None, _virt(""),
     ),
     Target(
         "rv32imac", "RISC-V RV32IMAC (ESP32-C6, GD32VF103)", _RISCV_SETS, _RISCV, "generic_rv32+m+a+c+relax",
-        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 160_000_000, None,
+        ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 160_000_000, None, _virt("a"),
+    ),
+    Target(
+        "rv32imac_zba_zbb_zbs", "RISC-V RV32IMAC with Zba, Zbb and Zbs (RP2350)", _RISCV_SETS, _RISCV,
+        "generic_rv32+m+a+c+zba+zbb+zbs+relax", ("-march=rv32imac_zba_zbb_zbs", "-mabi=ilp32"), "", 4, False, False, 150_000_000,
+        None, _virt("a zba zbb zbs"),
     ),
     Target(
         "rv32imafc", "RISC-V RV32IMAFC (CH32V307, single-precision FPU)", _RISCV_SETS, _RISCV, "generic_rv32+m+a+f+c+relax",
-        ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None,
+        ("-march=rv32imafc", "-mabi=ilp32f"), "ANY", 4, False, True, 144_000_000, None, _virt("a f"),
     ),
     Target(
         "hazard3", "RISC-V Hazard3 (RP2350), as RV32IMAC", _RISCV_SETS, _RISCV, "generic_rv32+m+a+c+relax",
         ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, Timing.HAZARD3,
+        _virt("a"),
     ),
     Target(
         "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,

@@ -81,7 +81,10 @@ def _clang_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
         return ("--target=riscv32-unknown-elf", *target.gcc_flags, *own_headers)
     # Without an operating system, clang up to 18 takes unaligned words for faults, on every core.
     words = "-munaligned-access" if target.unaligned_words else "-mno-unaligned-access"
-    return ("--target=arm-none-eabi", *target.gcc_flags, words, *own_headers)
+    # GCC 12 does not know the newest cores, and takes an older one with the same instructions; clang knows all.
+    core = f"-mcpu={target.zig_cpu.partition('+')[0].replace('_', '-')}"
+    machine = (core if flag.startswith("-mcpu=") else flag for flag in target.gcc_flags)
+    return ("--target=arm-none-eabi", *machine, words, *own_headers)
 
 
 def _zig_clang_machine(target: Target, sanitize: bool) -> tuple[str, ...]:

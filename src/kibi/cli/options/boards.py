@@ -142,7 +142,7 @@ def emulator_line(processor: Target) -> list[tuple[str, str]]:
         return []
     found = processor.qemu
     why = f", because {found.stands_for}" if found.stands_for else ""
-    return [("emulator", f"QEMU, machine {found.machine.name}, core {found.cpu}{why}")]
+    return [("emulator", f"QEMU, machine {found.machine.name}, core {found.core}{why}")]
 
 
 def place_words(picked: Chosen, board_name: str | None, *, is_tuned: bool) -> list[str]:
