@@ -31,7 +31,7 @@ RISCV_KERNELS = (
     ),
     Mutation(
         "kernels.riscv-depthwise-writes-over-channels",
-        "kernels/riscv/kibi_depthwise_conv2d_s8.c",
+        "kernels/riscv/kibi_depthwise_rows_s8.c",
         "% (uintptr_t)p->channels != 0",
         "% (uintptr_t)p->channels == (uintptr_t)p->channels",
         "A row is computed channel by channel where its output is in the place of other channels.",
