@@ -37,6 +37,7 @@ _GEOMETRIES = (
     Geometry(8, 6, kernel=(3, 5), size=(3, 3)),  # columns outside on both sides of a window
     Geometry(12, 1, dilation=2, size=(5, 6)),
     Geometry(16, 21, stride=3, padding="VALID", size=(3, 12)),
+    Geometry(8, 5, size=(3, 1)),
 )
 _ROOMS = (96, 500, 1500, 1 << 14)
 """Scratch for a tap of two pixels, for some, for windows in pieces, and for all."""
@@ -54,7 +55,7 @@ def _packed(graph: Graph, room: int) -> KernelCall | None:
 
 
 def test_blocks_of_any_size_equal_the_reference(kernels: Kernels) -> None:
-    """One to three pairs of pixels, the last one of which may be half outside, odd channels, and windows in pieces."""
+    """One to six pixels, odd channels, and windows in pieces."""
     ways = set[tuple[int, bool]]()
     for seed, geometry in enumerate(_GEOMETRIES):
         case = convolution(geometry, seed)
@@ -69,7 +70,7 @@ def test_blocks_of_any_size_equal_the_reference(kernels: Kernels) -> None:
             ways.add((params.pixels, params.taps < params.kernel_rows * params.kernel_width))
             found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(seed), packed)
             assert_same(graph, [found], expected)
-    assert ways == {(pixels, in_pieces) for pixels in (2, 4, 6) for in_pieces in (False, True)}
+    assert ways == {(pixels, in_pieces) for pixels in range(1, 7) for in_pieces in (False, True)}
 
 
 def _call(weights: np.ndarray, bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, width: int) -> KernelCall:

@@ -7,7 +7,7 @@ _SMALL = "tests/kernels/test_small_cores.py"
 RISCV_KERNELS = (
     Mutation(
         "kernels.riscv-halves-lose-the-sign",
-        "kernels/riscv/kibi_add_halves_s8.c",
+        "kernels/riscv/kibi_halves_channels_s8.c",
         '"lui a5, 8\\n"',
         '"lui a5, 7\\n"',
         "What makes the lower half a number without a sign is too small.",
@@ -15,7 +15,7 @@ RISCV_KERNELS = (
     ),
     Mutation(
         "kernels.riscv-flags-are-not-shifted",
-        "kernels/riscv/kibi_add_halves_s8.c",
+        "kernels/riscv/kibi_halves_channels_s8.c",
         '"slli a4, a4, 1\\n"',
         '"slli a4, a4, 0\\n"',
         "All groups end as the first one does.",

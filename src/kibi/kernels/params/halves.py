@@ -11,7 +11,7 @@ _REST = "(output_width - output_width // pixels * pixels)"
 
 
 class Conv2DHalvesParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_halves",), pointers_first=True):
-    """CONV_2D of s8 in blocks of two channels and up to three pairs of pixels."""
+    """CONV_2D of s8 in blocks of two channels and up to six pixels."""
 
     filter: Array = array(
         DType.S8,
@@ -50,9 +50,12 @@ class Conv2DHalvesParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_halves",)
     """
     parts = MappingProxyType(
         {
-            "KIBI_ADD_HALVES_OF_1": ("3 <= pixels", f"1 <= ({_REST} - 1) * ({_REST} - 2)"),
-            "KIBI_ADD_HALVES_OF_2": ("1 <= (pixels - 3) * (pixels - 4)", f"1 <= ({_REST} - 3) * ({_REST} - 4)"),
-            "KIBI_ADD_HALVES_OF_3": ("pixels <= 4",),
+            f"KIBI_HALVES_OF_{size}": tuple(f"1 <= ({each} - {size}) * ({each} - {size})" for each in ("pixels", _REST))
+            for size in range(1, 7)
+        }
+        | {
+            "KIBI_HALVES_OF_RELU": ("activation_min < output_zero_point",),
+            "KIBI_HALVES_OF_SIGNS": ("output_zero_point <= activation_min",),
         }
     )
 
