@@ -16,7 +16,7 @@ RISCV_KERNELS = (
     Mutation(
         "kernels.riscv-flags-are-not-shifted",
         "kernels/riscv/kibi_halves_channels_s8.c",
-        '"slli a4, a4, 1\\n"',
+        '"slli a4, a4, 2\\n"',
         '"slli a4, a4, 0\\n"',
         "All groups end as the first one does.",
         ("tests/kernels/test_conv2d_halves.py", "-k", "any_size and rv32imac"),

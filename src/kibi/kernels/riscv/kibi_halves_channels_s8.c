@@ -97,37 +97,75 @@ KIBI_FIELD_AT(kibi_halves_block, high, 80);
 #define CLEAR_1 CLEAR("t2", "t3")
 #define CLEAR_2 CLEAR("t4", "t5")
 
-#define HALF(take, clear) "bgez a4, 2f\n" take clear "2:\n"
-#define END_GROUP(bytes)            \
-    "slli a4, a4, 1\n"              \
-    "addi a1, a1, 8\n"              \
+/* Sums of four products that may not fit are taken out after two. The highest bit of a4 is that of the first of two groups. */
+#define TEST_1 "bgez a4, 2f\n"
+#define TEST_2 "slli t6, a4, 1\n" "bgez t6, 2f\n"
+#define HALF(take, clear) take clear "2:\n"
+
+/* Two groups at a time; an odd number begins with the second one. */
+#define ENTER(bytes)                \
+    "sub t0, a3, a1\n"              \
+    "andi t0, t0, 8\n"              \
+    "beqz t0, 1f\n"                 \
+    "addi a1, a1, -8\n"             \
+    "addi a2, a2, " bytes "\n"      \
+    "srli a4, a4, 1\n"              \
+    "j 3f\n"                        \
+    "1:\n"
+#define END_GROUPS(bytes)           \
+    "slli a4, a4, 2\n"              \
+    "addi a1, a1, 16\n"             \
     "addi a2, a2, " bytes "\n"      \
     "bne a1, a3, 1b\n"              \
     "j 30f\n"
-#define GROUP_1(f0, m0, half, take)             \
-    "1:\n"                                      \
-    WEIGHTS("0", "1") f0("0")                   \
-    WEIGHTS("2", "3") m0("4")                   \
-    half                                        \
-    WEIGHTS("4", "5") m0("8")                   \
-    WEIGHTS("6", "7") m0("12")                  \
-    take END_GROUP("16")
-#define GROUP_2(f0, m0, f1, m1, half, take)     \
-    "1:\n"                                      \
-    WEIGHTS("0", "1") f0("0") f1("16")          \
-    WEIGHTS("2", "3") m0("4") m1("20")          \
-    half                                        \
-    WEIGHTS("4", "5") m0("8") m1("24")          \
-    WEIGHTS("6", "7") m0("12") m1("28")         \
-    take END_GROUP("32")
-#define GROUP_3(f2, m2, half, take)                                 \
-    "1:\n"                                                          \
-    WEIGHTS("0", "1") BEGIN_0("0") BEGIN_1("16") f2("32")           \
-    WEIGHTS("2", "3") MORE_0("4") MORE_1("20") m2("36")             \
-    half                                                            \
-    WEIGHTS("4", "5") MORE_0("8") MORE_1("24") m2("40")             \
-    WEIGHTS("6", "7") MORE_0("12") MORE_1("28") m2("44")            \
-    take END_GROUP("48")
+#define GROUPS_1(f0, m0, half, take)  \
+    ENTER("-16")                      \
+    WEIGHTS("0", "1") f0("0")         \
+    WEIGHTS("2", "3") m0("4")         \
+    half(TEST_1)                       \
+    WEIGHTS("4", "5") m0("8")         \
+    WEIGHTS("6", "7") m0("12")        \
+    take                              \
+    "3:\n"                            \
+    WEIGHTS("8", "9") f0("16")        \
+    WEIGHTS("10", "11") m0("20")      \
+    half(TEST_2)                       \
+    WEIGHTS("12", "13") m0("24")      \
+    WEIGHTS("14", "15") m0("28")      \
+    take                              \
+    END_GROUPS("32")
+#define GROUPS_2(f1, m1, half, take)           \
+    ENTER("-32")                               \
+    WEIGHTS("0", "1") BEGIN_0("0") f1("16")    \
+    WEIGHTS("2", "3") MORE_0("4") m1("20")     \
+    half(TEST_1)                                \
+    WEIGHTS("4", "5") MORE_0("8") m1("24")     \
+    WEIGHTS("6", "7") MORE_0("12") m1("28")    \
+    take                                       \
+    "3:\n"                                     \
+    WEIGHTS("8", "9") BEGIN_0("32") f1("48")   \
+    WEIGHTS("10", "11") MORE_0("36") m1("52")  \
+    half(TEST_2)                                \
+    WEIGHTS("12", "13") MORE_0("40") m1("56")  \
+    WEIGHTS("14", "15") MORE_0("44") m1("60")  \
+    take                                       \
+    END_GROUPS("64")
+#define GROUPS_3(f2, m2, half, take)                        \
+    ENTER("-48")                                            \
+    WEIGHTS("0", "1") BEGIN_0("0") BEGIN_1("16") f2("32")   \
+    WEIGHTS("2", "3") MORE_0("4") MORE_1("20") m2("36")     \
+    half(TEST_1)                                             \
+    WEIGHTS("4", "5") MORE_0("8") MORE_1("24") m2("40")     \
+    WEIGHTS("6", "7") MORE_0("12") MORE_1("28") m2("44")    \
+    take                                                    \
+    "3:\n"                                                  \
+    WEIGHTS("8", "9") BEGIN_0("48") BEGIN_1("64") f2("80")  \
+    WEIGHTS("10", "11") MORE_0("52") MORE_1("68") m2("84")  \
+    half(TEST_2)                                             \
+    WEIGHTS("12", "13") MORE_0("56") MORE_1("72") m2("88")  \
+    WEIGHTS("14", "15") MORE_0("60") MORE_1("76") m2("92")  \
+    take                                                    \
+    END_GROUPS("96")
 
 /* Where blocks of so many pixels add their products, and where they write outputs, are kept. */
 #define CHOOSE(pixels, products, relu, signs)   \
@@ -218,7 +256,7 @@ KIBI_FIELD_AT(kibi_halves_block, high, 80);
 
 /* Registers and stack:
  *   a0          a word of elements; before: block
- *   a1, a2      the group's weights and elements
+ *   a1, a2      weights and elements of two groups
  *   a3          end of the weights that share a word of breaks
  *   a4          breaks
  *   a5          2**15
@@ -329,23 +367,26 @@ KIBI_NAKED void kibi_halves_channels_s8(KIBI_IN_REGISTER kibi_halves_block *bloc
         KEPT("lw")
         "j 9b\n");
 #if KIBI_HALVES_OF_6
-    __asm__ volatile("16:\n" GROUP_3(BEGIN_2, MORE_2, HALF(TAKE_0 TAKE_1 TAKE_2, CLEAR_0 CLEAR_1 CLEAR_2), TAKE_0 TAKE_1 TAKE_2));
+#define HALF_6(test) test HALF(TAKE_0 TAKE_1 TAKE_2, CLEAR_0 CLEAR_1 CLEAR_2)
+    __asm__ volatile("16:\n" GROUPS_3(BEGIN_2, MORE_2, HALF_6, TAKE_0 TAKE_1 TAKE_2));
 #endif
+#define HALF_4(test) test HALF(TAKE_0 TAKE_1, CLEAR_0 CLEAR_1)
 #if KIBI_HALVES_OF_5
-    __asm__ volatile("15:\n" GROUP_3(ALONE_2, ALONE_2, HALF(TAKE_0 TAKE_1, CLEAR_0 CLEAR_1), TAKE_0 TAKE_1));
+    __asm__ volatile("15:\n" GROUPS_3(ALONE_2, ALONE_2, HALF_4, TAKE_0 TAKE_1));
 #endif
 #if KIBI_HALVES_OF_4
-    __asm__ volatile(
-        "14:\n" GROUP_2(BEGIN_0, MORE_0, BEGIN_1, MORE_1, HALF(TAKE_0 TAKE_1, CLEAR_0 CLEAR_1), TAKE_0 TAKE_1));
+    __asm__ volatile("14:\n" GROUPS_2(BEGIN_1, MORE_1, HALF_4, TAKE_0 TAKE_1));
 #endif
+#define HALF_2(test) test HALF(TAKE_0, CLEAR_0)
 #if KIBI_HALVES_OF_3
-    __asm__ volatile("13:\n" GROUP_2(BEGIN_0, MORE_0, ALONE_1, ALONE_1, HALF(TAKE_0, CLEAR_0), TAKE_0));
+    __asm__ volatile("13:\n" GROUPS_2(ALONE_1, ALONE_1, HALF_2, TAKE_0));
 #endif
 #if KIBI_HALVES_OF_2
-    __asm__ volatile("12:\n" GROUP_1(BEGIN_0, MORE_0, HALF(TAKE_0, CLEAR_0), TAKE_0));
+    __asm__ volatile("12:\n" GROUPS_1(BEGIN_0, MORE_0, HALF_2, TAKE_0));
 #endif
+#define HALF_0(test)
 #if KIBI_HALVES_OF_1
-    __asm__ volatile("11:\n" GROUP_1(ALONE_0, ALONE_0, "", ""));
+    __asm__ volatile("11:\n" GROUPS_1(ALONE_0, ALONE_0, HALF_0, ""));
 #endif
     __asm__ volatile(
         "30:\n" /* the products of a word of breaks are done */
