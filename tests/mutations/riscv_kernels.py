@@ -23,7 +23,7 @@ RISCV_KERNELS = (
     ),
     Mutation(
         "kernels.riscv-second-weight-has-a-sign",
-        "kernels/riscv/kibi_add_vector_halves_s8.c",
+        "kernels/riscv/kibi_halves_vector_s8.c",
         '"mulhsu t4, a7, t4\\n"',
         '"mulh t4, a7, t4\\n"',
         "The highest byte of a word is taken for a number with a sign.",
