@@ -24,7 +24,7 @@ _MOST_OF_SINGLES = 8
 """Output channels from which on rows of one pixel have better kernels."""
 _FEW_BYTES, _ROOMY_BYTES = 2048, 8192
 """The most scratch that is taken where the arena should be small, and the most that is of use."""
-_BLOCK = (4.1, 2.45, 2.45, 2.05, 2.1, 1.9)
+_BLOCK = (3.75, 2.4, 2.45, 2.05, 2.15, 1.9)
 """Instructions for a product in blocks of one to six pixels."""
 _PIECE = 25
 """Instructions for each channel of a block, and each piece of its windows."""

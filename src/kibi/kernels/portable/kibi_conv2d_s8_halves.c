@@ -16,12 +16,10 @@ typedef struct {
     int32_t pixels; /* of the block */
 } block;
 
-/* Where the elements of a tap are for the pixel of the block with that number; outside of the input, padding. */
-static inline const int8_t *tap_of(const block *b, int32_t pixel, const int8_t *row, int32_t column)
+/* The input's elements from a column on; outside of it, padding. */
+static inline const int8_t *elements_at(const kibi_conv2d_s8_halves_params *p, const int8_t *row, int32_t column)
 {
-    const kibi_conv2d_s8_halves_params *const p = b->params;
-    const int32_t at = b->start + pixel * p->stride + column * p->dilation;
-    return at >= 0 && at < p->input_width ? row + at * p->input_channels : KIBI_AT(int8_t, p, padding);
+    return column >= 0 && column < p->input_width ? row + column * p->input_channels : KIBI_AT(int8_t, p, padding);
 }
 
 /* Writes a slot's words of elements from the one at `place` of its group on. `second` is null where a pixel is alone. */
@@ -59,38 +57,47 @@ static KIBI_NOINLINE void join(uint32_t *to, int32_t slots, const int8_t *first,
     } while (first != end);
 }
 
-/* Writes the words of `count` elements, from the one with number `done` on, which are in `row` and from `column` of the kernel on. */
-static inline void write_words(const block *b, int32_t done, const int8_t *row, int32_t column, int32_t count)
+/* Writes a slot's words of `taps` taps of a row, which begin at `column` of the input for its first pixel, from element `done` of the
+ * windows on. Taps that are inside for both pixels are read as one, if they are neighbours. */
+static inline void write_slot(const block *b, int32_t slot, int32_t done, const int8_t *row, int32_t column, int32_t taps)
 {
-    const int32_t place = done % GROUP;
-    uint32_t *to = b->words + (done - place) * b->slots;
-    int32_t pixel = 0;
+    const kibi_conv2d_s8_halves_params *const p = b->params;
+    const int32_t distance = 2 * slot + 1 == b->pixels ? 0 : p->stride;
+    int32_t together;
     do {
-        const int8_t *const first = tap_of(b, pixel, row, column);
-        const int8_t *const second = ++pixel == b->pixels ? NULL : tap_of(b, pixel, row, column);
-        join(to, b->slots, first, second, count, place);
-        to += GROUP;
-    } while (++pixel < b->pixels);
+        const int32_t other = column + distance;
+        const int32_t place = done % GROUP;
+        together = 1;
+        if (p->dilation == 1 && column >= 0 && other < p->input_width) {
+            const int32_t room = p->input_width - other;
+            together = room < taps ? room : taps;
+        }
+        join(b->words + (done - place) * b->slots + GROUP * slot, b->slots, elements_at(p, row, column),
+             2 * slot + 1 == b->pixels ? NULL : elements_at(p, row, other), together * p->input_channels, place);
+        done += together * p->input_channels;
+        column += together * p->dilation;
+        taps -= together;
+    } while (taps != 0);
 }
 
-/* Writes the words of `taps` taps, from the one with that number on. Taps that are neighbours in the input are read as one. What follows
- * the last element in its group has weights of 0. */
+/* Writes the words of `taps` taps, from the one with that number on. What follows the last element in its group has weights of 0. */
 static KIBI_NOINLINE void gather(const block *b, int32_t tap, int32_t taps)
 {
     const kibi_conv2d_s8_halves_params *const p = b->params;
-    const int32_t last = b->start + (b->pixels - 1) * p->stride + p->kernel_width - 1;
-    const int are_neighbours = p->dilation == 1 && b->start >= 0 && last < p->input_width;
     const int32_t end = tap + taps;
     int32_t done = 0;
     while (tap < end) {
         const int32_t row = tap / p->kernel_width;
-        const int32_t column = tap % p->kernel_width;
-        const int32_t room = p->kernel_width - column;
-        const int32_t left = end - tap;
-        const int32_t together = !are_neighbours ? 1 : left < room ? left : room;
-        write_words(b, done, b->rows[row], column, together * p->input_channels);
-        done += together * p->input_channels;
-        tap += together;
+        const int32_t first = tap - row * p->kernel_width;
+        const int32_t room = p->kernel_width - first;
+        const int32_t count = end - tap < room ? end - tap : room;
+        int32_t column = b->start + first * p->dilation;
+        for (int32_t slot = 0; slot < b->slots; ++slot) {
+            write_slot(b, slot, done, b->rows[row], column, count);
+            column += 2 * p->stride;
+        }
+        done += count * p->input_channels;
+        tap += count;
     }
     while (done % GROUP != 0) {
         for (int32_t slot = 0; slot < b->slots; ++slot) {
@@ -117,13 +124,14 @@ static void piece(int8_t *output, const block *b, int32_t tap, int32_t taps, uin
     of.sums = kept;
     of.multiplier = KIBI_AT(int32_t, p, multiplier);
     of.shift = KIBI_AT(int8_t, p, shift);
-    of.output = output;
+    of.output = output + (b->pixels - 1) * p->output_channels;
     of.channels = p->output_channels;
-    of.groups = (taps * p->input_channels + GROUP - 1) / GROUP;
+    of.filter_bytes = 2 * GROUP * ((taps * p->input_channels + GROUP - 1) / GROUP);
     of.filter_step = 2 * GROUP * groups;
     of.breaks_step = (groups + FLAGS - 1) / FLAGS * (int32_t)sizeof(uint32_t);
     of.sums_step = taps == all ? 0 : 4 * b->slots * (int32_t)sizeof(uint32_t);
     of.first = first % FLAGS;
+    of.first_bytes = 2 * GROUP * (FLAGS - of.first);
     of.pixels = b->pixels;
     of.finishes = tap + taps == all;
     of.output_channels = p->output_channels;

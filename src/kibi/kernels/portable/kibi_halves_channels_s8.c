@@ -18,7 +18,7 @@ static inline int32_t element(const uint32_t *group, int32_t pixel, int32_t plac
 static void add_products(int32_t *sums, const int8_t *w, const kibi_halves_block *b)
 {
     const int32_t slots = (b->pixels + 1) / 2;
-    for (int32_t i = 0; i < GROUP * b->groups; ++i) {
+    for (int32_t i = 0; 2 * i < b->filter_bytes; ++i) {
         const uint32_t *const group = b->words + i / GROUP * GROUP * slots;
         for (int32_t pixel = 0; pixel < b->pixels; ++pixel) {
             sums[pixel] = kibi_add_product(sums[pixel], element(group, pixel, i % GROUP), w[2 * i]);
@@ -31,7 +31,7 @@ static void finish(const int32_t *sums, kibi_halves_block *b)
 {
     const int32_t multiplier = *b->multiplier++;
     const int32_t shift = *b->shift++;
-    int8_t *to = b->output++;
+    int8_t *to = b->output++ - b->last;
     for (int32_t pixel = 0; pixel < b->pixels; ++pixel) {
         const int32_t scaled = kibi_requantize(sums[pixel], multiplier, shift);
         *to = (int8_t)kibi_clamp(kibi_wrapping_add(scaled, (b->rounding - 1) / 2), b->low, b->high);

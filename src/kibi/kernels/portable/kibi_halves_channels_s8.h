@@ -16,9 +16,9 @@ typedef struct {
     uint32_t *sums;            /* kept: four words for each pair of pixels, of the next two channels */
     const int32_t *multiplier; /* of the next channel */
     const int8_t *shift;       /* of the next channel */
-    int8_t *output;            /* the first pixel's next channel */
+    int8_t *output;            /* the last pixel's next channel */
     int32_t channels;          /* that are left */
-    int32_t groups;            /* of four elements, in the piece; at least 1 */
+    int32_t filter_bytes;      /* of both channels' weights in the piece: 8 for each group of four elements, at least one */
     int32_t filter_step;       /* bytes from one pair of channels to the next */
     int32_t breaks_step;       /* bytes, likewise */
     int32_t sums_step;         /* bytes, likewise; 0 where none are kept */
@@ -30,6 +30,7 @@ typedef struct {
     int32_t rounding;          /* twice the output's zero point, plus 1 */
     int32_t low;
     int32_t high;
+    int32_t first_bytes;       /* of weights whose groups share the first word of breaks: 8 * (32 - first) */
 } kibi_halves_block;
 
 /* Adds the products of the block's piece to the sums of all channels, and makes outputs of whole ones.

@@ -39,7 +39,7 @@ KIBI_FIELD_AT(kibi_halves_block, multiplier, 20);
 KIBI_FIELD_AT(kibi_halves_block, shift, 24);
 KIBI_FIELD_AT(kibi_halves_block, output, 28);
 KIBI_FIELD_AT(kibi_halves_block, channels, 32);
-KIBI_FIELD_AT(kibi_halves_block, groups, 36);
+KIBI_FIELD_AT(kibi_halves_block, filter_bytes, 36);
 KIBI_FIELD_AT(kibi_halves_block, filter_step, 40);
 KIBI_FIELD_AT(kibi_halves_block, breaks_step, 44);
 KIBI_FIELD_AT(kibi_halves_block, sums_step, 48);
@@ -51,6 +51,7 @@ KIBI_FIELD_AT(kibi_halves_block, last, 68);
 KIBI_FIELD_AT(kibi_halves_block, rounding, 72);
 KIBI_FIELD_AT(kibi_halves_block, low, 76);
 KIBI_FIELD_AT(kibi_halves_block, high, 80);
+KIBI_FIELD_AT(kibi_halves_block, first_bytes, 84);
 
 /* Both channels' weights of an element, at `first` and `second` of the group. */
 #define WEIGHTS(first, second)      \
@@ -273,6 +274,7 @@ KIBI_FIELD_AT(kibi_halves_block, high, 80);
  *   a3 … a5     rounding, low, high
  *   a6          output_channels
  *   a7, t2      the next multiplier and shift
+ *   t6          where outputs are written
  *   t0, t1      a sum as it is scaled
  *   t3          channels that are left
  *   t4          true for the second channel
@@ -320,7 +322,6 @@ KIBI_NAKED void kibi_halves_channels_s8(KIBI_IN_REGISTER kibi_halves_block *bloc
         "10:\n" /* the next two channels */
         "lw a1, 4(ra)\n"
         "lw t0, 36(ra)\n"
-        "slli t0, t0, 3\n"
         "add t0, t0, a1\n"
         "sw t0, 0(sp)\n"
         "lw t1, 40(ra)\n"
@@ -334,9 +335,8 @@ KIBI_NAKED void kibi_halves_channels_s8(KIBI_IN_REGISTER kibi_halves_block *bloc
         "sw t1, 8(ra)\n"
         "lw t2, 52(ra)\n"
         "sll a4, a4, t2\n"
-        "slli t2, t2, 3\n"
-        "addi a3, a1, 256\n"
-        "sub a3, a3, t2\n"
+        "lw t2, 84(ra)\n"
+        "add a3, a1, t2\n"
         "bgeu t0, a3, 2f\n"
         "mv a3, t0\n"
         "2:\n"
@@ -407,10 +407,12 @@ KIBI_NAKED void kibi_halves_channels_s8(KIBI_IN_REGISTER kibi_halves_block *bloc
         KEPT("sw")
         "addi t3, t3, -2\n"
         "32:\n"
-        "lw t0, 16(ra)\n"
         "lw t1, 48(ra)\n"
+        "beqz t1, 2f\n"
+        "lw t0, 16(ra)\n"
         "add t0, t0, t1\n"
         "sw t0, 16(ra)\n"
+        "2:\n"
         "sw t3, 32(ra)\n"
         "bgtz t3, 10b\n"
         KEEP("lw")
@@ -425,6 +427,7 @@ KIBI_NAKED void kibi_halves_channels_s8(KIBI_IN_REGISTER kibi_halves_block *bloc
         "lw a6, 64(ra)\n"
         "lw a7, 20(ra)\n"
         "lw t2, 24(ra)\n"
+        "lw t6, 64(sp)\n"
         "li t4, 0\n"
         "34:\n" /* a channel's outputs */
         "lw a1, 0(a7)\n"
@@ -432,10 +435,8 @@ KIBI_NAKED void kibi_halves_channels_s8(KIBI_IN_REGISTER kibi_halves_block *bloc
         "lb a2, 0(t2)\n"
         "not a2, a2\n"
         "blez a2, 36f\n"
-        "lw t5, 68(ra)\n"
-        "add t5, t5, a0\n"
-        "lw t0, 64(sp)\n"
-        "jr t0\n");
+        "mv t5, a0\n"
+        "jr t6\n");
 #if KIBI_HALVES_OF_RELU
     __asm__ volatile(OUTPUTS(RELU, "2"));
 #endif
@@ -483,7 +484,8 @@ KIBI_NAKED void kibi_halves_channels_s8(KIBI_IN_REGISTER kibi_halves_block *bloc
         "slli s1, s1, 2\n"
         "add s1, s1, s0\n"
         "srai s4, a3, 1\n"
-        "mv t5, a0\n"
+        "lw t5, 68(ra)\n"
+        "sub t5, a0, t5\n"
         "1:\n"
         "lw s5, 0(s0)\n"
         "sll s5, s5, s8\n"
