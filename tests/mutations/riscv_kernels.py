@@ -51,7 +51,7 @@ RISCV_KERNELS = (
         '"srli a4, a4, 1\\n"',
         '"srli a4, a4, 0\\n"',
         "An odd number of steps begins with the flag of the step before.",
-        ("tests/kernels/test_fully_connected_halves.py", "-k", "any_shape and rv32imac"),
+        ("tests/kernels/test_fully_connected_halves.py", "-k", "ends_of_a_half and rv32imac"),
     ),
     Mutation(
         "kernels.riscv-depthwise-begins-inside",
@@ -59,7 +59,15 @@ RISCV_KERNELS = (
         "row->pad = pad;",
         "row->pad = 0;",
         "The first column is taken for one inside of the input.",
-        (_SMALL, "-k", "depthwise_rows and rv32imac"),
+        ("tests/kernels/test_depthwise_rows.py", "-k", "any_place"),
+    ),
+    Mutation(
+        "kernels.riscv-depthwise-overflows",
+        "kernels/riscv/kibi_depthwise_rows_s8.c",
+        '"blez s11, 7f\\n"',
+        '"bltz s11, 7f\\n"',
+        "Twice the zero point is added to the largest numbers, which leave 32 bits.",
+        ("tests/kernels/test_depthwise_rows.py", "-k", "boundary"),
     ),
     Mutation(
         "selection.halves-fit-too-often",
