@@ -101,14 +101,19 @@ def test_convolutions_to_rows_of_one_pixel_equal_the_reference(kernels: Kernels)
 
 
 def test_sums_at_the_ends_of_a_half(kernels: Kernels) -> None:
-    """The largest weights that fit, with the inputs that make their sums least and greatest, in either channel of a pair."""
+    """The largest weights that fit, with the inputs that make their sums least and greatest, in either channel of a pair.
+
+    With two elements before them, which are nothing, an odd number of steps has the same ends.
+    """
     signs = np.array(np.meshgrid(*[[1, -1]] * 4)).reshape(4, -1).T
     weights = np.concatenate([signs * 64, signs * [127, 127, 1, 0], signs * [-128, 127, 127, 127]])
     weights = np.clip(weights, -128, 127)
     weights[:, 1::2] = np.maximum(weights[:, 1::2], -127)
     inputs = np.where(np.concatenate([signs, -signs]) > 0, 127, -128)
-    call = _packed(_call(weights, vectors=len(inputs)))
-    np.testing.assert_array_equal(_outputs(kernels, call, inputs), _expected(weights, inputs))
+    for before in (0, 2):
+        wide, taken = (np.pad(each, ((0, 0), (before, 0))) for each in (weights, inputs))
+        call = _packed(_call(wide, vectors=len(taken)))
+        np.testing.assert_array_equal(_outputs(kernels, call, taken), _expected(wide, taken))
 
 
 def test_every_boundary(kernels: Kernels) -> None:

@@ -24,8 +24,10 @@ _MOST_OF_SINGLES = 8
 """Output channels from which on rows of one pixel have better kernels."""
 _FEW_BYTES, _ROOMY_BYTES = 2048, 8192
 """The most scratch that is taken where the arena should be small, and the most that is of use."""
-_BLOCK = (2.9, 2.45, 2.2)
-"""Instructions for a product in blocks of one, two and three pairs of pixels, all of which are there."""
+_BLOCK = (3.75, 2.4, 2.45, 2.05, 2.15, 1.9)
+"""Instructions for a product in blocks of one to six pixels."""
+_PIECE = 25
+"""Instructions for each channel of a block, and each piece of its windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +126,13 @@ def _blocks(layer: Conv2DS8Params, most_bytes: int) -> Blocks | None:
 def _ways(layer: Conv2DS8Params) -> Iterator[Blocks]:
     every, depth = layer.kernel_rows * layer.kernel_width, layer.input_channels
     channels = layer.output_channels + layer.output_channels % 2
-    for pixels in range(2, min(MOST_PIXELS, layer.output_width + 1) + 1, 2):
+    for pixels in range(1, min(MOST_PIXELS, layer.output_width) + 1):
+        slots = -(-pixels // 2)
         words = -(-every * depth // _GROUP) * _GROUP
-        yield Blocks(pixels, every, 2 * pixels * words)
+        yield Blocks(pixels, every, 4 * slots * words)
         if depth % _GROUP == 0:
             for taps in range(1, every):
-                yield Blocks(pixels, taps, pixels * (2 * taps * depth + 4 * channels))
+                yield Blocks(pixels, taps, slots * (4 * taps * depth + 8 * channels))
 
 
 def _cost(layer: Conv2DS8Params, blocks: Blocks) -> float:
@@ -137,11 +140,8 @@ def _cost(layer: Conv2DS8Params, blocks: Blocks) -> float:
     every, depth = layer.kernel_rows * layer.kernel_width, layer.input_channels
     pieces = -(-every // blocks.taps)
     whole, rest = divmod(layer.output_width, blocks.pixels)
-    pairs = [blocks.pixels // 2] * whole + [-(-rest // 2)] * bool(rest)
-    return sum(
-        layer.output_channels * (2 * each * every * depth * _BLOCK[each - 1] + pieces * (25 + 6 * each))
-        for each in pairs
-    )
+    sizes = [blocks.pixels] * whole + [rest] * bool(rest)
+    return sum(layer.output_channels * (each * every * depth * _BLOCK[each - 1] + pieces * _PIECE) for each in sizes)
 
 
 def _scratch(call: KernelCall, goal: Goal) -> int:

@@ -47,6 +47,21 @@ def test_fields_of_several_bases_follow_one_another_and_one_that_is_declared_aga
     }  # fmt: skip
 
 
+def test_pointers_come_first_where_a_struct_asks_for_it() -> None:
+    """The numbers of a base then follow the pointers of the class, and its own numbers follow these."""
+
+    class _Narrow(Params):
+        width: int = number(DType.S16)
+        contract = "require: 1 <= width"
+
+    class _Packed(_Narrow, kernels=("kibi_packed_s8",), pointers_first=True):
+        filter: Array = array(DType.S8)
+        at_once: int = number(DType.S16)
+        bias: Array = array(DType.S32)
+
+    assert [each.name for each in _Packed.fields] == ["filter", "bias", "width", "at_once"]
+
+
 def test_values_are_kept_by_name_and_defaults_fill_in() -> None:
     """Attributes, mappings and iteration agree."""
     table = np.arange(4, dtype=np.int8)

@@ -4,6 +4,7 @@ from types import MappingProxyType
 
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
+from kibi.kernels.params.geometry import NarrowWindowsParams
 
 _REACHES_OUTSIDE = (
     "max(max(pad, dilation - 1), (output_width - 1) * stride - pad + (kernel_width - 1) * dilation - input_width + 1)"
@@ -53,7 +54,10 @@ class Conv2D3x3x1Params(Params, kernels=("kibi_conv2d_s8_3x3x1",)):
 
 
 class Conv2DBlocksParams(
-    Params, struct="kibi_conv2d_s8_blocks_params", kernels=("kibi_conv2d_s8_blocks", "kibi_conv2d_s8_int4_blocks")
+    NarrowWindowsParams,
+    struct="kibi_conv2d_s8_blocks_params",
+    kernels=("kibi_conv2d_s8_blocks", "kibi_conv2d_s8_int4_blocks"),
+    pointers_first=True,
 ):
     """CONV_2D of s8 in blocks of two channels and two to four pixels."""
 
@@ -81,18 +85,8 @@ class Conv2DBlocksParams(
         "the input's zero point, once for each element of the most neighbouring columns of a window that are outside "
         "the input",
     )
-    input_width: int = number(DType.S16)
-    input_channels: int = number(DType.S16)
     output_width: int = number(DType.S16, "at least 2")
-    output_channels: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16)
     activation_min: int = number(DType.S16, "-128 … 127")
-    activation_max: int = number(DType.S16)
-    kernel_rows: int = number(DType.S16)
-    kernel_width: int = number(DType.S16)
-    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S16, "across")
-    pad: int = number(DType.S16, "columns of padding before the first input column")
     pixels: int = number(
         DType.S16,
         "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three, and of two for the rest; 2: "
@@ -105,20 +99,16 @@ class Conv2DBlocksParams(
     rounds_once: int = number(DType.S16, "1: outputs are rounded once, with a fraction of 11 bits; 0: twice")
     # No remainder is negative: `pixels` is at least 2. `1 // dilation` is 1 where it is 1, and else 0.
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
-            min(kernel_width, min(stride, dilation)))))))
         require: 2 <= output_width
         require: pixels <= 4
         require: 1 <= blocks
         require: output_width - output_width // 2 * 2 <= pixels - 2
-        require: 0 <= pad
         [!int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
         [int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4)
         array channels: 4 * ceil(output_channels, 2)
         array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
-        output: output_width * output_channels
         scratch: pixels * ceil(kernel_rows * kernel_width * input_channels, 4) * 4 * (2 * blocks + min(1, input_channels - \
             input_channels // 4 * 4)) aligned 4
     """
@@ -396,7 +386,7 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
     parts = MappingProxyType({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})
 
 
-class Conv2DS16BlocksParams(Params, kernels=("kibi_conv2d_s16_blocks",)):
+class Conv2DS16BlocksParams(NarrowWindowsParams, kernels=("kibi_conv2d_s16_blocks",), pointers_first=True):
     """CONV_2D of s16 elements and s8 weights in blocks of two channels and one to three pixels."""
 
     filter: Array = array(
@@ -412,32 +402,17 @@ class Conv2DS16BlocksParams(Params, kernels=("kibi_conv2d_s16_blocks",)):
         "and all sums fit 32 bits",
         is_packed=True,
     )
-    input_width: int = number(DType.S16)
-    input_channels: int = number(DType.S16)
-    output_width: int = number(DType.S16)
-    output_channels: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16)
-    activation_min: int = number(DType.S16)
-    activation_max: int = number(DType.S16)
-    kernel_rows: int = number(DType.S16)
-    kernel_width: int = number(DType.S16)
     stride: int = number(DType.S16, "across; the pointers to rows account for the stride and the dilation of rows")
-    dilation: int = number(DType.S16, "across")
-    pad: int = number(DType.S16, "columns of padding before the first input column")
     pixels: int = number(
         DType.S16,
         "of a block: 3, and where two or four are left in a row, 2; or 2, and where one is left, 1; or 1",
     )
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
-            min(kernel_width, min(stride, dilation)))))))
         require: 1 <= pixels <= 3
         require: (pixels - 1) * (2 - output_width) <= 0
-        require: 0 <= pad
         array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
         array channels: 4 * ceil(output_channels, 2)
         input: kernel_rows x input_width * input_channels or null
-        output: output_width * output_channels
         scratch: 8 * pixels * ceil(kernel_rows * kernel_width * input_channels, 4) aligned 4
     """
     parts = MappingProxyType(

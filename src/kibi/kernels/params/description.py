@@ -119,7 +119,8 @@ def subgraph(meaning: str = "", *, default: None = None) -> Any:
 class Params:
     """The parameters of one call of a kernel. Subclasses declare the struct's fields.
 
-    Those of base classes come first, in the order of the classes. A field that is declared again keeps its place.
+    Those of base classes come first, in the order of the classes. A field that is declared again keeps its place. With
+    `pointers_first`, pointers come before all numbers, as in structs whose numbers of 16 bits are shared by several kernels.
 
     Attributes:
         struct: its name in C. Where it is not given, it is the name of the one kernel, with `_params` after it.
@@ -139,7 +140,9 @@ class Params:
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     defaults: ClassVar[Mapping[str, Any]] = {}
 
-    def __init_subclass__(cls, *, kernels: tuple[str, ...] = (), struct: str = "") -> None:
+    def __init_subclass__(
+        cls, *, kernels: tuple[str, ...] = (), struct: str = "", pointers_first: bool = False
+    ) -> None:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, _Declared)}
         for name in own:
             if hasattr(Params, name):
@@ -157,7 +160,7 @@ class Params:
         described |= {
             name: Field(name, each.kind, each.dtype, each.meaning, each.is_packed) for name, each in own.items()
         }
-        cls.fields = tuple(described.values())
+        cls.fields = tuple(sorted(described.values(), key=lambda each: pointers_first and not each.is_pointer))
         defaults = {name: each.default for name, each in own.items() if each.default is not _NO_DEFAULT}
         cls.defaults = {**{name: value for base in bases for name, value in base.defaults.items()}, **defaults}
 

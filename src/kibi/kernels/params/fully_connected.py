@@ -2,6 +2,7 @@
 
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
+from kibi.kernels.params.geometry import VectorsParams
 
 
 class BatchMatMulParams(Params):
@@ -328,9 +329,10 @@ class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_cod
 
 
 class FullyConnectedInt4Params(
-    Params,
+    VectorsParams,
     struct="kibi_fully_connected_s8_int4_params",
     kernels=("kibi_fully_connected_s8_int4", "kibi_fully_connected_s8_int4_blocks"),
+    pointers_first=True,
 ):
     """FULLY_CONNECTED of s8 with a filter of int4."""
 
@@ -345,22 +347,9 @@ class FullyConnectedInt4Params(
     )
     multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
     shift: Array = array(DType.S8, "[output_channels], -31 … 30")
-    piece: int = number(DType.S32, "neighbouring elements of an input vector that are read at once")
-    pieces: int = number(DType.S32, "pieces of a vector")
-    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
-    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
-    output_channels: int = number(DType.S32)
-    output_zero_point: int = number(DType.S32)
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
     contract = """
-        require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
-        require: (vectors_per_row - 1) * (pieces - 1) <= 0
-        require: vectors == vectors // vectors_per_row * vectors_per_row
         [!blocks] array filter: ceil(output_channels, 4) * pieces * ceil(piece, 2)
         [blocks] array filter: ceil(output_channels, 4) * pieces * ceil(piece, 4) * 2
-        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
-        output: vectors * output_channels
     """
 
 

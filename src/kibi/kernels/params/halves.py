@@ -3,14 +3,15 @@
 from types import MappingProxyType
 
 from kibi.dtypes import Array, DType
-from kibi.kernels.params.description import Params, array, number
+from kibi.kernels.params.description import array, number
+from kibi.kernels.params.geometry import NarrowWindowsParams, VectorsParams
 
 _REST = "(output_width - output_width // pixels * pixels)"
 """Pixels after whole blocks."""
 
 
-class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
-    """CONV_2D of s8 in blocks of two channels and up to three pairs of pixels."""
+class Conv2DHalvesParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_halves",), pointers_first=True):
+    """CONV_2D of s8 in blocks of two channels and up to six pixels."""
 
     filter: Array = array(
         DType.S8,
@@ -28,18 +29,6 @@ class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
     multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
     shift: Array = array(DType.S8, "[output_channels], -31 … 30")
     padding: Array = array(DType.S8, "[input_channels], the input's zero point")
-    input_width: int = number(DType.S16)
-    input_channels: int = number(DType.S16)
-    output_width: int = number(DType.S16)
-    output_channels: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16)
-    activation_min: int = number(DType.S16)
-    activation_max: int = number(DType.S16)
-    kernel_rows: int = number(DType.S16)
-    kernel_width: int = number(DType.S16)
-    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S16, "across")
-    pad: int = number(DType.S16, "columns of padding before the first input column")
     pixels: int = number(DType.S16, "of a block: at most 6")
     taps: int = number(
         DType.S16,
@@ -48,9 +37,7 @@ class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
     )
     # No remainder is negative. `min(1, all - taps)` is 1 where sums are kept, and else 0.
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
-            min(kernel_width, min(stride, min(dilation, min(pixels, taps)))))))))
-        require: 0 <= pad
+        require: 1 <= min(pixels, taps)
         require: pixels <= 6
         require: taps <= kernel_rows * kernel_width
         require: (kernel_rows * kernel_width - taps) * (input_channels % 4) <= 0
@@ -58,20 +45,22 @@ class Conv2DHalvesParams(Params, kernels=("kibi_conv2d_s8_halves",)):
         array breaks: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 128)
         array bias: ceil(output_channels, 2) * 2
         input: kernel_rows x input_width * input_channels
-        output: output_width * output_channels
         scratch: ceil(pixels, 2) * 16 * (ceil(taps * input_channels, 4) + \
             min(1, kernel_rows * kernel_width - taps) * ceil(output_channels, 2)) aligned 4
     """
     parts = MappingProxyType(
         {
-            "KIBI_ADD_HALVES_OF_1": ("3 <= pixels", f"1 <= ({_REST} - 1) * ({_REST} - 2)"),
-            "KIBI_ADD_HALVES_OF_2": ("1 <= (pixels - 3) * (pixels - 4)", f"1 <= ({_REST} - 3) * ({_REST} - 4)"),
-            "KIBI_ADD_HALVES_OF_3": ("pixels <= 4",),
+            f"KIBI_HALVES_OF_{size}": tuple(f"1 <= ({each} - {size}) * ({each} - {size})" for each in ("pixels", _REST))
+            for size in range(1, 7)
+        }
+        | {
+            "KIBI_HALVES_OF_RELU": ("activation_min < output_zero_point",),
+            "KIBI_HALVES_OF_SIGNS": ("output_zero_point <= activation_min",),
         }
     )
 
 
-class FullyConnectedHalvesParams(Params, kernels=("kibi_fully_connected_s8_halves",)):
+class FullyConnectedHalvesParams(VectorsParams, kernels=("kibi_fully_connected_s8_halves",), pointers_first=True):
     """FULLY_CONNECTED of s8, eight output channels at once."""
 
     filter: Array = array(
@@ -90,21 +79,9 @@ class FullyConnectedHalvesParams(Params, kernels=("kibi_fully_connected_s8_halve
     multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
     shift: Array = array(DType.S8, "[output_channels], -31 … 30")
     piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once, an even number")
-    pieces: int = number(DType.S32, "pieces of a vector")
-    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
-    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
-    output_channels: int = number(DType.S32)
-    output_zero_point: int = number(DType.S32)
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
     contract = """
-        require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
         require: piece == piece // 2 * 2
-        require: (vectors_per_row - 1) * (pieces - 1) <= 0
-        require: vectors == vectors // vectors_per_row * vectors_per_row
         array filter: ceil(output_channels, 8) * (piece // 2) * pieces * 4
         array breaks: ceil(output_channels, 8) * ceil(piece // 2 * pieces, 32)
         array bias: ceil(output_channels, 8) * 8
-        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
-        output: vectors * output_channels
     """

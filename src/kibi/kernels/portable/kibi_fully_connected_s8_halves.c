@@ -1,59 +1,35 @@
 /* FULLY_CONNECTED, int8, two output channels in the halves of a word. Source of the rule: TFLM, integer_ops/fully_connected.h. */
 #include "kibi_fully_connected.h"
 
-#include "kibi_add_vector_halves_s8.h"
-#include "kibi_requantize.h"
-
-enum { BLOCK = 8, FLAGS = 32 };
-
-/* Sums of eight channels over an input vector in pieces; the first starts `offset` elements after its pointer. Returns the next block's
- * weights. */
-static const int32_t *sum_block(uint32_t sums[BLOCK], const int32_t *w, const uint32_t *breaks, const int32_t *bias,
-                                const int8_t *const *pieces, int32_t offset, const kibi_fully_connected_s8_halves_params *p)
-{
-    int32_t done = 0;
-    for (int32_t piece = 0; piece < p->pieces; ++piece) {
-        const int8_t *x = pieces[piece] + offset;
-        int32_t left = p->piece / 2;
-        do {
-            const int32_t room = FLAGS - done % FLAGS;
-            const int32_t steps = left < room ? left : room;
-            kibi_add_vector_halves_s8(sums, w, x, steps, breaks[done / FLAGS] << done % FLAGS, bias);
-            bias = NULL;
-            w += steps * (BLOCK / 2);
-            x += 2 * steps;
-            done += steps;
-            left -= steps;
-        } while (left != 0);
-    }
-    return w;
-}
+#include "kibi_halves_vector_s8.h"
 
 void kibi_fully_connected_s8_halves(int8_t *output, const int8_t *const *rows,
                                     const kibi_fully_connected_s8_halves_params *params, void *scratch)
 {
     const kibi_fully_connected_s8_halves_params *const p = params;
-    const int32_t words = (p->piece / 2 * p->pieces + FLAGS - 1) / FLAGS;
-    int32_t offset = 0;
+    kibi_halves_vector v;
     (void)scratch;
     KIBI_ASSERT(p->piece % 2 == 0 && (p->vectors_per_row == 1 || p->pieces == 1));
+    v.offset = 0;
+    v.piece = p->piece;
+    v.rounding = 2 * p->output_zero_point + 1;
+    v.low = p->activation_min;
+    v.high = p->activation_max;
     for (int32_t vector = 0; vector < p->vectors; ++vector) {
-        const int32_t *w = KIBI_AT(int32_t, p, filter);
-        const uint32_t *breaks = (const uint32_t *)KIBI_AT(int32_t, p, breaks);
-        for (int32_t o = 0; o < p->output_channels; o += BLOCK) {
-            const int32_t left = p->output_channels - o;
-            const int32_t count = left < BLOCK ? left : (int32_t)BLOCK;
-            uint32_t sums[BLOCK];
-            w = sum_block(sums, w, breaks, KIBI_AT(int32_t, p, bias) + o, rows, offset, p);
-            breaks += words;
-            kibi_requantize_channels(output + o, (const int32_t *)sums, count,
-                                     KIBI_AT(int32_t, p, multiplier) + o, KIBI_AT(int8_t, p, shift) + o,
-                                     p->output_zero_point, p->activation_min, p->activation_max);
-        }
+        v.filter = KIBI_AT(int32_t, p, filter);
+        v.breaks = (const uint32_t *)KIBI_AT(int32_t, p, breaks);
+        v.bias = KIBI_AT(int32_t, p, bias);
+        v.multiplier = KIBI_AT(int32_t, p, multiplier);
+        v.shift = KIBI_AT(int8_t, p, shift);
+        v.output = output;
+        v.channels = p->output_channels;
+        v.pieces = rows;
+        v.pieces_end = rows + p->pieces;
+        kibi_halves_vector_s8(&v);
         output += p->output_channels;
-        offset += p->piece;
-        if (offset == p->vectors_per_row * p->piece) {
-            offset = 0;
+        v.offset += p->piece;
+        if (v.offset == p->vectors_per_row * p->piece) {
+            v.offset = 0;
             rows += p->pieces;
         }
     }

@@ -3,13 +3,7 @@
 #define KIBI_REQUANTIZE_H
 
 #include "kibi.h"
-
-/* The high 32 bits of 2 * a * b, rounded half up.
- * b: 0 … 2**31 - 1, so that nothing saturates. */
-static inline int32_t kibi_multiply_high(int32_t a, int32_t b)
-{
-    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
-}
+#include "kibi_multiply_high.h"
 
 /* value / 2**exponent, rounded half away from zero: the magnitude is rounded, which 32 unsigned bits hold.
  * exponent: 0 … 31. */
