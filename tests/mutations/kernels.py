@@ -170,8 +170,8 @@ _PORTABLE = (
     Mutation(
         "kernels.m4-blocks-of-int4-skip-weights-before-an-odd-channel",
         "kernels/armv7em/kibi_conv2d_s8_block_rows.h",
-        "before * KIBI_BLOCK_WORDS",
-        "before * 2",
+        "(KIBI_BLOCK_WORDS * t->block.groups",
+        "(2 * t->block.groups",
         "The last one of an odd number of channels has the weights of other ones.",
         ("tests/kernels/test_conv2d_blocks.py", "-k", "geometries and cortex-m4 and zig and True"),
     ),

@@ -126,8 +126,9 @@ def _of_blocks(call: Call) -> Unpacked:
     size = p.kernel_rows * run
     pairs, fours = -(-p.output_channels // 2), -(-size // 4)
     is_int4 = call.kernel == _INT4_BLOCKS
-    words = call.array("filter", pairs, fours, 1 if is_int4 else 2).transpose(0, 2, 1).reshape(-1, fours)
-    found, channels = _int4_bytes(words) if is_int4 else _packed_pairs(words), call.array("channels", pairs, 4)
+    weighing, channels = _of_pairs(call, pairs, fours * (1 if is_int4 else 2))
+    words = weighing.reshape(pairs, fours, -1).transpose(0, 2, 1).reshape(-1, fours)
+    found = _int4_bytes(words) if is_int4 else _packed_pairs(words)
     whole = run if p.input_channels % 4 == 0 else run // 4 * 4
     places = np.arange(size).reshape(p.kernel_rows, run)
     order = np.concatenate([places[:, :whole].reshape(-1), places[:, whole:].reshape(-1)])
@@ -141,6 +142,14 @@ def _of_blocks(call: Call) -> Unpacked:
         scaling = Scaling(raised >> 8, factors, ~(raised & 31))
     shape = (-1, p.kernel_rows, p.kernel_width, p.input_channels)
     return weights.reshape(shape)[: p.output_channels], _first(scaling, p.output_channels)
+
+
+def _of_pairs(call: Call, pairs: int, words: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The weights of pairs of channels, [pairs, words], and what their sums start from, with their factors, [pairs, 4]."""
+    if call.kernel.startswith("kibi_conv2d_s8_pieces"):
+        return call.array("filter", pairs, words), call.array("channels", pairs, 4)
+    stream = call.array("stream", pairs, words + 4)
+    return stream[:, 2:-2], stream[:, [0, 1, -2, -1]]
 
 
 def _of_pairs_in_halves(call: Call) -> Unpacked:
