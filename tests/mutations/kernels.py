@@ -379,6 +379,14 @@ _CORES = (
         ("tests/kernels/test_fully_connected_variants.py", "-k", "drawn_layer"),
     ),
     Mutation(
+        "kernels.m4-eight-sums-round-once-by-one-factor",
+        "kernels/armv7em/kibi_fully_connected_s8_blocks.c",
+        '"smmla \\\\second, \\\\second, r12, r0\\n"',
+        '"smmla \\\\second, \\\\second, r2, r0\\n"',
+        "The second of two channels whose outputs are rounded once is scaled by the first one's factor.",
+        ("tests/kernels/test_fully_connected_variants.py", "-k", "drawn_layer"),
+    ),
+    Mutation(
         "kernels.m4-dot-product-reads-a-row-twice",
         "kernels/armv7em/kibi_dot_4x1_s8.c",
         'ROW("[r0, r3]", "r7")',

@@ -121,7 +121,8 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
     const PARAMS *const p = params;
     const kibi_FAST_params fast = {
         KIBI_AT(int32_t, p, filter), KIBI_AT(int32_t, p, scales), p->scale_step, p->piece, p->pieces, p->vectors,
-        p->row_elements, p->output_channels, p->rounding, p->clamps, p->activation_min, p->activation_max};
+        p->row_elements, p->output_channels, p->rounding, p->clamps, p->activation_min, p->activation_max,
+        p->rounds_once};
     const int32_t vectors = p->row_elements / p->piece;
     const kibi_odd_channels odd = {
         KIBI_AT(int8_t, p, odd_filter), KIBI_AT(int32_t, p, odd_numbers), KIBI_AT(int32_t, p, odd_bias),

@@ -369,9 +369,9 @@ def _of_vector_blocks(call: Call) -> Unpacked:
     step = p.scale_step // 4
     scales = call.array("scales", 3 + (pairs - 1) * step)
     scaling = scales[np.arange(pairs)[:, None] * step + np.arange(3)]
-    return weights[: p.output_channels], _first(
-        Scaling(_true_bias(each[:, 0], found), *_pairs_of_channels(scaling)), p.output_channels
-    )
+    raised, (multiplier, shift) = _raised_bias(each[:, 0], found), _pairs_of_channels(scaling)
+    once = _rounded_once(raised, multiplier, _CONVOLUTION_BITS) if p.rounds_once else None
+    return weights[: p.output_channels], _first(once or Scaling(raised >> 8, multiplier, shift), p.output_channels)
 
 
 def _of_rice(call: Call) -> Unpacked:
