@@ -395,6 +395,12 @@ static KIBI_NOINLINE void odd_channel(int8_t *output, task *t)
     t->block.output_channels = t->params->output_channels;
 }
 
+/* True if the next block has the size of this one. `left`: pixels after this one. Fours follow one another as long as there are any. */
+static inline int has_same_size(const task *t, int32_t left)
+{
+    return is_size(4, t->pixels) ? left >= 4 : left != 0 && kibi_block_pixels(left, t->params->pixels) == t->pixels;
+}
+
 /* Widens the windows of the next block, and of as many after it as have its size and scratch is for. */
 static inline void widen_blocks(task *t, int32_t left)
 {
@@ -407,7 +413,7 @@ static inline void widen_blocks(task *t, int32_t left)
         t->start += t->pixels * t->params->stride;
         t->windows += t->size * t->pixels;
         t->done += t->pixels;
-    } while (t->done < most && t->done != left && kibi_block_pixels(left - t->done, t->params->pixels) == t->pixels);
+    } while (t->done < most && has_same_size(t, left - t->done));
 #else
     (void)left;
     widen_windows(t);
