@@ -10,6 +10,7 @@ import pytest
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
+from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams
 from kibi.ops.overlap import least_distance
 from kibi.quant import requantize
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
@@ -44,12 +45,13 @@ def _scaling(rng: np.random.Generator, channels: int) -> Values:
     else:
         multiplier = rng.choice([0, 1, 1 << 30, (1 << 31) - 1, 1234567890], count)
         shift = rng.choice([-31, -30, -8, -2, -1], count)
-    low, high = _LIMITS[rng.integers(len(_LIMITS))]
+    zero_point = int(rng.integers(-128, 128))
+    low, high = _LIMITS[rng.integers(len(_LIMITS))] if rng.integers(3) else (zero_point, 127)
     each = channels // count
     return {
         "multiplier": np.repeat(multiplier, each).astype(np.int32), "shift": np.repeat(shift, each).astype(np.int8),
         "bias": rng.integers(-(1 << 21), 1 << 21, channels).astype(np.int32),
-        "output_zero_point": int(rng.integers(-128, 128)), "activation_min": low, "activation_max": high,
+        "output_zero_point": zero_point, "activation_min": low, "activation_max": high,
     }  # fmt: skip
 
 
@@ -115,9 +117,12 @@ def test_drawn_layer_gives_the_general_bytes(general: str, build: tuple[str, str
     packed = KernelOnCore(_KERNEL, sets, tmp_path / "packed", name=name, compiler=compiler, level=level)
     plain = KernelOnCore(general, PORTABLE, tmp_path / "plain")
     rng = np.random.default_rng(0)
+    once = 0
     for _ in range(_CASES):
         case, own = _cases(general, rng)
         assert packed.run(own) == plain.run(case), case
+        once += own.params["rounds_once"] == 1
+    assert _CASES // 10 < once < _CASES // 2
 
 
 @pytest.mark.parametrize(("zero_point", "low", "high"), [(0, -128, 127), (127, -128, 127), (5, -7, 90)])
@@ -141,6 +146,32 @@ def test_every_boundary_that_is_simple(core: str, zero_point: int, low: int, hig
     bench.call(_KERNEL, output, rows, bench.params(packed), 0)
     scaled = requantize(acc, multiplier, shift).astype(np.int64) + zero_point
     np.testing.assert_array_equal(bench.read(output, channels), np.clip(scaled, low, high).astype(np.int8))
+
+
+@pytest.mark.parametrize("low", [-128, 3])
+@pytest.mark.parametrize("channels", [3, 40])
+def test_parts_that_a_layer_needs_are_enough(low: int, channels: int) -> None:
+    """With outputs that are rounded once or twice, what the other ones need is left out; channels of one scale keep one factor."""
+    rng = np.random.default_rng(channels)
+    depth = 12
+    values: Values = {
+        "filter": _elements(rng, -127, channels * depth), "bias": rng.integers(-3000, 3000, channels).astype(np.int32),
+        "multiplier": np.full(channels, 1518500250, np.int32), "shift": np.full(channels, -7, np.int8), "depth": depth,
+        "piece": depth, "pieces": 1, "vectors": 1, "vectors_per_row": 1, "output_channels": channels,
+        "output_zero_point": 3, "activation_min": low, "activation_max": 127,
+    }  # fmt: skip
+    packed = _PACKS["kibi_fully_connected_s8"](_call("kibi_fully_connected_s8", values))
+    assert packed is not None
+    params = packed.params_as(FullyConnectedBlocksParams)
+    assert (params.rounds_once, params.scale_step) == (int(low == 3), 0)
+    bench = Bench(linked((_KERNEL,), "cortex-m4", "zig", "s", packed.features), rng)
+    vector = _elements(rng, -128, depth)
+    output = bench.place("output", np.zeros(channels, np.int8), writable=True)
+    bench.call(_KERNEL, output, bench.rows([bench.place("input", vector)]), bench.params(packed), 0)
+    weights = np.asarray(values["filter"]).reshape(channels, depth).astype(np.int64)
+    sums = (weights @ vector.astype(np.int64) + np.asarray(values["bias"])).astype(np.int32)
+    scaled = requantize(sums, np.int32(1518500250), np.int32(-7)).astype(np.int64) + 3
+    np.testing.assert_array_equal(bench.read(output, channels), np.clip(scaled, low, 127).astype(np.int8))
 
 
 @pytest.mark.parametrize("channels", [8, 12, 17, 23])

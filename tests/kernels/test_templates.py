@@ -7,8 +7,10 @@ import pytest
 from kibi.errors import InternalError
 from kibi.kernels import file_names, header_of, kernel_folder, text_of
 from kibi.kernels.params import PARAMS
+from kibi.kernels.params.description import FieldKind
 from kibi.kernels.templates import instances
 
+_SETS = (("portable",), ("armv7em",))
 _LAST = "/*= =\n *  The loop. */\nvoid KERNEL(RESULT *output, const TYPE_t *input, const PARAMS *params);\n"
 _PART = """\
 /*= kibi_twice_TYPE
@@ -107,3 +109,16 @@ def test_templates_of_kibi_make_kernels_that_no_file_has() -> None:
 def test_folders_of_kernels_have_at_most_as_many_files_as_they_should() -> None:
     """What differs in types only is one text."""
     assert len(list(kernel_folder(".").glob("*/*.[chS]"))) <= 376
+
+
+def test_kernels_that_copy_their_parameters_have_no_pointers() -> None:
+    """In a plan file a pointer is a distance from the struct, which a copy does not keep."""
+    copying = [
+        name.removesuffix(".c")
+        for sets in _SETS
+        for name in file_names(sets)
+        if "= *params;" in text_of(name, sets).text
+    ]
+    assert len(copying) > 40
+    for kernel in copying:
+        assert all(field.kind is not FieldKind.ARRAY for field in PARAMS[kernel].fields), kernel

@@ -170,8 +170,8 @@ _PORTABLE = (
     Mutation(
         "kernels.m4-blocks-of-int4-skip-weights-before-an-odd-channel",
         "kernels/armv7em/kibi_conv2d_s8_block_rows.h",
-        "before * KIBI_BLOCK_WORDS",
-        "before * 2",
+        "(KIBI_BLOCK_WORDS * t->block.groups",
+        "(2 * t->block.groups",
         "The last one of an odd number of channels has the weights of other ones.",
         ("tests/kernels/test_conv2d_blocks.py", "-k", "geometries and cortex-m4 and zig and True"),
     ),
@@ -376,6 +376,14 @@ _CORES = (
         '"smmulr \\\\second, \\\\second, r12\\n"',
         '"smmulr \\\\second, \\\\second, r2\\n"',
         "The second of two channels is scaled by the first one's multiplier.",
+        ("tests/kernels/test_fully_connected_variants.py", "-k", "drawn_layer"),
+    ),
+    Mutation(
+        "kernels.m4-eight-sums-round-once-by-one-factor",
+        "kernels/armv7em/kibi_fully_connected_s8_blocks.c",
+        '"smmla \\\\second, \\\\second, r12, r0\\n"',
+        '"smmla \\\\second, \\\\second, r2, r0\\n"',
+        "The second of two channels whose outputs are rounded once is scaled by the first one's factor.",
         ("tests/kernels/test_fully_connected_variants.py", "-k", "drawn_layer"),
     ),
     Mutation(

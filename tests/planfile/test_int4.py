@@ -87,7 +87,8 @@ def test_weights_that_end_too_soon_are_refused(target: str) -> None:
         graph = file.record(GRAPH, file.header["graphs"])
         params = file.record(NODE, graph["nodes"])["params"]
         kind = PARAMS[programs_of(file)[0].nodes[0].kernel]
-        first = params + Layout.of(kind).offsets[[each.name for each in kind.fields].index("filter")]
+        weights = next(number for number, each in enumerate(kind.fields) if each.name in ("filter", "stream"))
+        first = params + Layout.of(kind).offsets[weights]
         data = bytearray(file.data)
         late = len(data) - DIGEST_BYTES - 4 - params & ~3
         data[first : first + 4] = late.to_bytes(4, "little")

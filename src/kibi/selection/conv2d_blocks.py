@@ -54,9 +54,9 @@ def pack(call: KernelCall) -> KernelCall | None:
     once = single_rounding(
         channels.weights, sums, layer.output_zero_point, layer.activation_min, layer.activation_max, bits=_FRACTION_BITS
     )
+    constants = _channels(sums, packed) if once is None else _channels_rounded_once(sums, packed, once)
     params = Conv2DBlocksParams(
-        filter=paired_words(packed),
-        channels=_channels(sums, packed) if once is None else _channels_rounded_once(sums, packed, once),
+        stream=_interleaved(constants, paired_words(packed)),
         rounds_once=int(once is not None),
         padding=layer.padding,
         pixels=pixels,
@@ -78,11 +78,17 @@ def pack_int4(call: KernelCall) -> KernelCall | None:
     if made is None:
         return None
     params = made.params_as(Conv2DBlocksParams)
+    pairs = params.stream.reshape((params.output_channels + 1) // 2, -1)
+    filter_, channels = pairs[:, 2:-2], pairs[:, [0, 1, -2, -1]]
     # Halves of packed pairs with 8 added to each weight have no borrow: each byte has a weight of its own.
-    raised = ((params.filter.view("<u2").astype(np.int64) + _RAISED_HALF) & 0xFFFF).astype("<u2").view("<u4")
+    raised = (
+        ((np.ascontiguousarray(filter_).view("<u2").astype(np.int64) + _RAISED_HALF) & 0xFFFF).astype("<u2").view("<u4")
+    )
     first, second = raised.reshape(-1, 2).T
     halved = (first | second << np.uint32(4)).astype(np.uint32).view(np.int32)
-    return replace(made, kernel="kibi_conv2d_s8_int4_blocks", params=params.replaced(filter=halved))
+    return replace(
+        made, kernel="kibi_conv2d_s8_int4_blocks", params=params.replaced(stream=_interleaved(channels, halved))
+    )
 
 
 def _widened(call: KernelCall) -> KernelCall:
@@ -173,6 +179,13 @@ def _channels(sums: SimpleSums, packed: NDArray[np.int64]) -> NDArray[np.int32]:
 def _channels_rounded_once(sums: SimpleSums, packed: NDArray[np.int64], once: SingleRounding) -> NDArray[np.int32]:
     """The constants of channels whose outputs are rounded once."""
     return paired_channels(wrap_s32(starts(sums.bias, packed).astype(np.int64) + once.addend), once.factor)
+
+
+def _interleaved(channels: Array, weights: Array) -> NDArray[np.int32]:
+    """Both constants from which sums start, before the weights of each pair of channels, and both others after them."""
+    constants = channels.reshape(-1, 4)
+    joined: NDArray[np.int32] = np.hstack([constants[:, :2], weights.reshape(len(constants), -1), constants[:, 2:]])
+    return joined.reshape(-1)
 
 
 def paired_words(packed: NDArray[np.int64]) -> NDArray[np.int32]:

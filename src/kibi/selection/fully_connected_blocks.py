@@ -12,7 +12,8 @@ from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams, Full
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
-from kibi.selection.sums import channels_of, simple_sums
+from kibi.selection.single_rounding import SingleRounding, single_rounding
+from kibi.selection.sums import SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_fully_connected_s8_blocks"
@@ -21,6 +22,8 @@ _BLOCK = 8
 """Output channels whose sums are made at once."""
 _EIGHTS = "KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS"
 """The part of the kernel that scales them in their registers."""
+_FRACTION_BITS = 11
+"""Of outputs that are rounded once."""
 _LEAST_SCALED = 24
 """Output channels for which that part is worth its flash: it saves two instructions each."""
 
@@ -107,9 +110,13 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
     distance = call.inplace_distance_bytes[0] if call.inplace_distance_bytes else None
     if distance is not None and distance < least_distance(reads):
         return None
-    scales = _scales(layer)
+    once = _rounded_once(given, layer)
+    first = starts(layer.bias, packed)
+    if once is not None:
+        first = wrap_s32(first.astype(np.int64) + once.addend).astype(np.int32)
+    scales = _scales(layer) if once is None else _factors(once)
     params = FullyConnectedBlocksParams(
-        filter=_filter(starts(layer.bias, packed), words(packed)),
+        filter=_filter(first, words(packed)),
         scales=scales,
         scale_step=12 if len(scales) > 3 else 0,
         piece=piece,
@@ -121,14 +128,27 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
         clamps=int((given.activation_min, given.activation_max) != (-128, 127)),
         activation_min=given.activation_min,
         activation_max=given.activation_max,
+        rounds_once=int(once is not None),
     )
+    rounded = f"KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_{'TWICE' if once is None else 'ONCE'}"
     return KernelCall(
         _KERNEL,
         params,
         inplace_distance_bytes=call.inplace_distance_bytes,
-        features=frozenset({_EIGHTS} if channels >= _LEAST_SCALED else ()),
-        least_features=frozenset(),
+        features=frozenset({rounded, _EIGHTS} if channels >= _LEAST_SCALED else {rounded}),
+        least_features=frozenset({rounded}),
     )
+
+
+def _rounded_once(given: Conv2DS8Params | FullyConnectedS8Params, layer: Vectors) -> SingleRounding | None:
+    """Constants for outputs that are rounded once; None where there are none, or where only other ones have one scale for all."""
+    weights = layer.weights.reshape(len(layer.weights), -1).astype(np.int8)
+    sums = SimpleSums(layer.bias.astype(np.int32), layer.multiplier.astype(np.int32), layer.shift.astype(np.int8))
+    zero_point, low, high = given.output_zero_point, given.activation_min, given.activation_max
+    found = single_rounding(weights, sums, zero_point, low, high, bits=_FRACTION_BITS)
+    if found is None or (len(_factors(found)) > len(_scales(layer))):
+        return None
+    return found
 
 
 def _with_constants(given: Conv2DS8Params | FullyConnectedS8Params, read: Vectors) -> Vectors:
@@ -181,9 +201,18 @@ def _filter(first: NDArray[np.int32], weights: NDArray[np.int32]) -> NDArray[np.
 
 def _scales(layer: Vectors) -> NDArray[np.int32]:
     """Returns `[words]`: for each two channels, both exponents in one word and the multipliers; only one pair if all are equal."""
-    each = np.stack([layer.multiplier, ~layer.shift])
+    return _scaled(layer.multiplier, ~layer.shift)
+
+
+def _factors(once: SingleRounding) -> NDArray[np.int32]:
+    """The same of outputs that are rounded once: factors in place of multipliers, without exponents."""
+    return _scaled(once.factor.astype(np.int64), np.zeros(len(once.factor), np.int64))
+
+
+def _scaled(multipliers: NDArray[np.int64], exponents: NDArray[np.int64]) -> NDArray[np.int32]:
+    each = np.stack([multipliers, exponents])
     if (each == each[:, :1]).all():
         each = each[:, [0, 0]]
     multiplier, exponent = np.pad(each, ((0, 0), (0, each.shape[1] % 2))).reshape(2, -1, 2)
-    exponents = exponent[:, :1] + (exponent[:, 1:] << 8)
-    return np.concatenate([exponents, multiplier], axis=1).reshape(-1).astype(np.int32)
+    both = exponent[:, :1] + (exponent[:, 1:] << 8)
+    return np.concatenate([both, multiplier], axis=1).reshape(-1).astype(np.int32)

@@ -124,8 +124,11 @@ def _found(channels: _Channels, zero_point: int, low: int, high: int, bits: int)
     scale = np.ldexp(multiplier.astype(np.float64), shift.astype(np.int64) - 31)
     ideal = np.clip(np.ldexp(scale, 32 - _SUM_BITS + bits), 1, _MOST_FACTOR)
     addend, factor = np.zeros(len(ideal), np.int64), np.zeros(len(ideal), np.int64)
-    left = np.arange(len(ideal))
-    for middle_of in (None, _widest):
+    shared = _shared(steps, ideal)
+    if shared is not None:
+        addend, factor[:] = shared
+    left = np.arange(len(ideal)) if shared is None else np.zeros(0, np.int64)
+    for middle_of in (None, _widest) if len(left) else ():
         of_left = steps.of(left)
         middle = ideal[left] if middle_of is None else middle_of(of_left, ideal[left])
         found, addend[left], factor[left] = _near(of_left, middle)
@@ -174,6 +177,18 @@ def _near(steps: _Steps, middle: NDArray[np.float64]) -> tuple[NDArray[np.bool_]
         if found.all():
             break
     return found, addend, factor
+
+
+def _shared(steps: _Steps, ideal: NDArray[np.float64]) -> tuple[NDArray[np.int64], int] | None:
+    """The addends of channels of one scale, and a factor that all of them have; None where scales differ or there is none."""
+    if (ideal != ideal[0]).any():
+        return None
+    for step in sorted(range(-_NEAR, _NEAR + 1), key=abs):
+        tried = int(np.clip(np.rint(ideal[0]) + step, 1, _MOST_FACTOR))
+        lower, upper = steps.bounds(np.full(len(ideal), tried))
+        if (lower <= upper).all():
+            return np.clip(0, lower, upper), tried
+    return None
 
 
 def _widest(steps: _Steps, ideal: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,16 +20,7 @@ static KIBI_NOINLINE void fours(int32_t *sums, const int8_t *input, int32_t chan
     uint32_t t;
     uint32_t u;
     __asm__ volatile("1:\n\t" /* the next four channels */
-                     "mov %[even], #0\n\t"
-                     "mov %[odd], #0\n\t"
-                     "mov %[u], %[columns]\n"
-                     "2:\n\t" /* the next column */
-                     "ldr %[t], [%[input]]\n\t"
-                     "add %[input], %[input], %[channels]\n\t"
-                     "sxtab16 %[even], %[even], %[t]\n\t"
-                     "sxtab16 %[odd], %[odd], %[t], ror #8\n\t"
-                     "subs %[u], %[u], #1\n\t"
-                     "bne 2b\n\t" ADD("") ADD(", ror #16")
+                     KIBI_SUM_FOUR_COLUMNS ADD("") ADD(", ror #16")
                      "sub %[input], %[input], %[back]\n\t"
                      "cmp %[sums], %[end]\n\t"
                      "bne 1b"

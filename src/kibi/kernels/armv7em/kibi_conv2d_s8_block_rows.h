@@ -53,7 +53,8 @@ typedef struct {
     int32_t pixels;
     int32_t run;    /* neighbouring elements of a window's row */
     int32_t size;   /* a window's elements, rounded up to whole fours */
-    int stays_inside; /* true if all windows of the row are inside */
+    int32_t last_inside; /* the last start of a window that is inside its rows in one piece each; -1: there is none */
+    int has_three_rows;  /* true if windows of four pixels are for kibi_widen4_rows_s8 */
     int16_t *windows; /* the block's */
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
     int32_t done; /* pixels whose windows are in scratch */
@@ -125,7 +126,7 @@ static inline int16_t *widen(int16_t *to, const int8_t *from, int32_t distance, 
 /* True if a window is inside its rows in one piece each. */
 static inline int is_inside(const task *t, int32_t start)
 {
-    return t->params->dilation == 1 && start >= 0 && start + t->params->kernel_width <= t->params->input_width;
+    return start >= 0 && start <= t->last_inside;
 }
 
 /* Gathers windows of `width` columns, column by column: neighbours inside the input, or outside, as one. */
@@ -208,28 +209,33 @@ static KIBI_NOINLINE void widen_bytes(const task *t, int is_at_edge)
     }
 }
 
-/* True if the block has windows for kibi_widen4_rows_s8; at an edge, all columns of the block are gathered first, which overlap where
- * the stride is small: then they take no more than the windows, for which there is room. */
-static inline int has_three_rows(const task *t, int is_at_edge)
+/* True if four windows are for kibi_widen4_rows_s8: three rows with one element besides whole words. Their columns touch, so that at an
+ * edge, where all are gathered first, they take no more than the windows, for which there is room. */
+static inline int has_three_rows(const task *t)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
-    const int is_apart = is_at_edge && (p->dilation != 1 || p->stride > p->kernel_width);
-    return KIBI_CONV2D_BLOCKS_OF_4 && t->pixels == 4 && p->kernel_rows == 3 && t->run > 4 && t->run % 4 == 1 && !is_apart;
+    return p->kernel_rows == 3 && t->run > 4 && t->run % 4 == 1 && p->dilation == 1 && p->stride <= p->kernel_width;
 }
 
 /* Widens the windows of such a block. */
 static KIBI_NOINLINE void widen_three_rows(const task *t, int is_at_edge)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
-    const int32_t columns = 3 * p->stride + p->kernel_width;
-    int8_t *const staged = staged_of(t);
+    const int8_t *const *rows = t->rows;
     const int8_t *from[3];
+    int32_t first = t->start * p->input_channels;
     if (KIBI_CONV2D_BLOCKS_AT_EDGES && is_at_edge) {
-        gather(staged, t, t->start, columns);
+        const int32_t columns = (MOST_PIXELS - 1) * p->stride + p->kernel_width;
+        from[0] = staged_of(t);
+        from[1] = from[0] + columns * p->input_channels;
+        from[2] = from[1] + columns * p->input_channels;
+        gather(staged_of(t), t, t->start, columns);
+        rows = from;
+        first = 0;
     }
-    for (int32_t ky = 0; ky < 3; ++ky) {
-        from[ky] = is_at_edge ? staged + ky * columns * p->input_channels : t->rows[ky] + t->start * p->input_channels;
-    }
+    from[0] = rows[0] + first;
+    from[1] = rows[1] + first;
+    from[2] = rows[2] + first;
     kibi_widen4_rows_s8(t->windows, from, p->stride * p->input_channels, t->run - 1);
 }
 
@@ -304,12 +310,11 @@ static KIBI_NOINLINE void widen_columns(const task *t)
 static inline void widen_windows(const task *t)
 {
     const int32_t last = t->start + (t->pixels - 1) * t->params->stride;
-    const int stays_inside = t->stays_inside || (is_inside(t, t->start) && is_inside(t, last));
-    const int is_at_edge = KIBI_CONV2D_BLOCKS_AT_EDGES && !stays_inside;
+    const int is_at_edge = KIBI_CONV2D_BLOCKS_AT_EDGES && (t->start < 0 || last > t->last_inside);
     const int is_whole = t->params->input_channels % 4 == 0;
     if (KIBI_CONV2D_BLOCKS_OF_WORDS && !is_whole && has_words(t)) {
         widen_words(t);
-    } else if (KIBI_CONV2D_BLOCKS_OF_THREE_ROWS && !is_whole && has_three_rows(t, is_at_edge)) {
+    } else if (KIBI_CONV2D_BLOCKS_OF_THREE_ROWS && t->has_three_rows && is_size(4, t->pixels)) {
         widen_three_rows(t, is_at_edge);
     } else if (KIBI_CONV2D_BLOCKS_OF_BYTES && !is_whole) {
         widen_bytes(t, is_at_edge);
@@ -331,24 +336,23 @@ static inline void compute(kibi_conv2d_s8_pixels *block, int32_t pixels)
     }
 }
 
-/* Says which blocks are computed: one, whose first pixel's channels end at `end`, or several side by side, up to the windows' end. */
-static inline void set_blocks(kibi_conv2d_s8_pixels *block, const int16_t *windows_end, int32_t elements, const int8_t *end)
+/* Says which channels are computed: those up to `end` of the first pixel, of one block or of several side by side. */
+static inline void set_blocks(task *t, int8_t *output, const int8_t *end)
 {
-    block->windows_end = block->windows + elements;
+    kibi_conv2d_s8_pixels *const block = &t->block;
+    block->output = output;
+    block->windows_end = block->windows + t->size * t->pixels;
     block->end = end;
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
-    block->all_end = windows_end;
-    block->last = NULL;
-    block->pass_bytes = 2;
-    if (windows_end != block->windows_end) {
+    block->all_end = t->windows;
+    block->last = end;
+    block->pass_bytes = end - output;
+    block->next_bytes = t->pixels * block->output_channels;
+    if (block->all_end != block->windows_end) {
         const int32_t bytes = 2 * (CACHED_BYTES / (block->groups * KIBI_BLOCK_WORDS * 4 + CONSTANTS_BYTES));
-        const int32_t left = end - block->output;
-        block->pass_bytes = bytes < 2 ? 2 : bytes < left ? bytes : left;
-        block->end = block->output + block->pass_bytes;
-        block->last = end;
+        block->pass_bytes = bytes < 2 ? 2 : bytes < block->pass_bytes ? bytes : block->pass_bytes;
+        block->end = output + block->pass_bytes;
     }
-#else
-    (void)windows_end;
 #endif
 }
 
@@ -366,17 +370,20 @@ static inline int32_t pixels_done(const task *t)
 static KIBI_NOINLINE void odd_channel(int8_t *output, task *t)
 {
     int8_t both[2 * MOST_PIXELS];
-    const int32_t before = t->params->output_channels / 2;
-    t->block.channels = KIBI_AT(int32_t, t->params, channels) + before * 4;
-    t->block.filter = KIBI_AT(int32_t, t->params, filter) + before * KIBI_BLOCK_WORDS * t->block.groups;
+    t->block.stream = KIBI_AT(int32_t, t->params, stream) +
+                      t->params->output_channels / 2 * (KIBI_BLOCK_WORDS * t->block.groups + CONSTANTS_BYTES / 4);
     t->block.output_channels = 2;
+    t->block.output = both;
+    t->block.end = both + 2;
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
-    t->block.last = NULL;
+    t->block.last = both + 2;
+    t->block.pass_bytes = 2;
 #endif
     do {
         t->block.windows_end = t->block.windows + t->size * t->pixels;
-        t->block.output = both;
-        t->block.end = both + 2;
+#if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+        t->block.all_end = t->block.windows_end;
+#endif
         compute(&t->block, t->pixels);
         for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
             *output = both[2 * pixel];
@@ -386,6 +393,12 @@ static KIBI_NOINLINE void odd_channel(int8_t *output, task *t)
     } while (KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE && t->block.windows != t->windows);
     t->block.windows -= t->size * pixels_done(t);
     t->block.output_channels = t->params->output_channels;
+}
+
+/* True if the next block has the size of this one. `left`: pixels after this one. Fours follow one another as long as there are any. */
+static inline int has_same_size(const task *t, int32_t left)
+{
+    return is_size(4, t->pixels) ? left >= 4 : left != 0 && kibi_block_pixels(left, t->params->pixels) == t->pixels;
 }
 
 /* Widens the windows of the next block, and of as many after it as have its size and scratch is for. */
@@ -400,7 +413,7 @@ static inline void widen_blocks(task *t, int32_t left)
         t->start += t->pixels * t->params->stride;
         t->windows += t->size * t->pixels;
         t->done += t->pixels;
-    } while (t->done < most && t->done != left && kibi_block_pixels(left - t->done, t->params->pixels) == t->pixels);
+    } while (t->done < most && has_same_size(t, left - t->done));
 #else
     (void)left;
     widen_windows(t);
@@ -417,7 +430,8 @@ static KIBI_NOINLINE void begin_row(task *t, const int8_t *const *rows, const ki
     t->start = -p->pad;
     t->run = p->kernel_width * p->input_channels;
     t->size = (p->kernel_rows * t->run + 3) & ~3;
-    t->stays_inside = p->pad == 0 && is_inside(t, (p->output_width - 1) * p->stride);
+    t->last_inside = p->dilation == 1 && p->kernel_width <= p->input_width ? p->input_width - p->kernel_width : -1;
+    t->has_three_rows = has_three_rows(t);
     t->windows = (int16_t *)scratch;
     t->block.windows = t->windows;
     t->block.groups = t->size / 4;
@@ -440,10 +454,8 @@ static inline __attribute__((always_inline)) void kibi_conv2d_block_row(int8_t *
     do {
         t.pixels = kibi_block_pixels(left, t.params->pixels);
         widen_blocks(&t, left);
-        t.block.channels = KIBI_AT(int32_t, t.params, channels);
-        t.block.filter = KIBI_AT(int32_t, t.params, filter);
-        t.block.output = output;
-        set_blocks(&t.block, t.windows, t.size * t.pixels, output + (t.params->output_channels & ~1));
+        t.block.stream = KIBI_AT(int32_t, t.params, stream);
+        set_blocks(&t, output, output + (t.params->output_channels & ~1));
         if (t.params->output_channels > 1) {
             compute(&t.block, t.pixels);
         }

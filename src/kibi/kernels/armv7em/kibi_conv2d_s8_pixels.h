@@ -21,49 +21,48 @@
 #endif
 
 /* The windows of neighbouring pixels, of one block or of several, and the channels to compute of them; kernels in assembly know
- * where each field is. Of one block, all channels up to `end` are computed. Of several, so many channels are computed of all blocks
- * in a pass that their weights stay in a cache; then the kernel changes `channels`, `output`, `filter` and `pass_bytes`. */
+ * where each field is. So many channels are computed of all blocks in a pass that their constants stay in a cache; of one block, all
+ * are. The kernel changes `output`, `stream` and `pass_bytes`. */
 typedef struct {
-    const int32_t *channels;    /* as in kibi_conv2d_s8_blocks_params */
+    int32_t zero_point;         /* the output's; where outputs are rounded once, with a fraction of KIBI_CONV2D_FRACTION_BITS */
+    int32_t output_channels;    /* bytes from the first pixel's output to the second pixel's, and so on */
+    int8_t *output;             /* of the first block's first pixel */
+    const int8_t *end;          /* where that pixel's first pass ends: at least one pair of channels */
     const int16_t *windows;     /* [groups of four elements][2][pixels][2]: of each group both even elements of all pixels, then of
                                    both odd ones 256 * the element - the one before + 127 */
     const int16_t *windows_end; /* of the first block */
-    int32_t groups;
-    int32_t zero_point;         /* the output's; where outputs are rounded once, with a fraction of KIBI_CONV2D_FRACTION_BITS */
     int32_t rounds_once;        /* as in kibi_conv2d_s8_blocks_params */
-    int8_t *output;             /* of the first pixel */
-    const int8_t *end;          /* where the first pixel's last channel ends: at least one pair of channels; of several
-                                   blocks, where its first pass ends */
-    int32_t output_channels;    /* bytes from the first pixel's output to the second pixel's, and so on */
+    int32_t groups;
     int32_t clamps;             /* 0: the activation's range is that of int8 */
     uint32_t low;               /* the activation's range, in each byte */
     uint32_t high;
-    const int32_t *filter;
+    const int32_t *stream;      /* as in kibi_conv2d_s8_blocks_params */
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
-    const int16_t *all_end;     /* where the last block's windows end */
-    const int8_t *last;         /* of several blocks: where the first pixel's last channel ends; of one: null */
     int32_t pass_bytes;         /* outputs of a pixel in a pass */
+    const int16_t *all_end;     /* where the last block's windows end */
+    const int8_t *last;         /* where the first pixel's last channel ends */
+    int32_t next_bytes;         /* from a block's output to the next one's */
 #endif
 } kibi_conv2d_s8_pixels;
 
-/* Where the assembly reads the fields, and the first twelve of their copies. */
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, channels, 0);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows, 4);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows_end, 8);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, groups, 12);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, zero_point, 16);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, rounds_once, 20);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output, 24);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 28);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 32);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, clamps, 36);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, low, 40);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, high, 44);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, filter, 48);
+/* Where the assembly reads the fields; the first twelve are copied. */
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, zero_point, 0);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 4);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output, 8);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 12);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows, 16);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows_end, 20);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, rounds_once, 24);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, groups, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, clamps, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, low, 36);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, high, 40);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, stream, 44);
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 48);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, all_end, 52);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, last, 56);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
 #endif
 
 /* Every instruction of a step has four bytes, so that loops can be entered at any of their steps. r0: weights, r1: windows,
@@ -130,26 +129,21 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     KIBI_FROM_START("r4", "r5", "r12")
 
 /* Registers and stack of all kernels:
- *   r0         the weights; before: task
- *   r1         the windows; then a power; while outputs are stored: the output
- *   r2, r3     weights of both channels; then a power and zero_point; then distance and end
+ *   r0         two channels' constants, then the next two's: what both sums start from, the weights, both multipliers; before: task
+ *   r1         the windows; then zero_point
+ *   r2, r3     weights of both channels; then powers; while outputs are stored: output_channels and output
  *   r4 and up  the sums, of both channels of each pixel in turn
  *   r10, r11   weights of both channels, or sums
- *   r12, lr    elements; then multipliers; then low and high
- *   sp + 0     channels
- *   sp + 4     windows
- *   sp + 8     windows_end
- *   sp + 12    where the loop is entered
- *   sp + 16    zero_point
- *   sp + 20    where sums become outputs: label 12, or 13 where they are rounded once
- *   sp + 24    output
- *   sp + 28    end
- *   sp + 32    output_channels
- *   sp + 36    what follows: label 15, or 14 with clamps
- *   sp + 40    low, high
- *   sp + 48    task
- *   sp + 52    r4 … r11, lr of the caller; without blocks side by side at sp + 48
- * Stack: 88 bytes; without these 84. */
+ *   r12, lr    elements; then multipliers; then low and high; then end
+ *   sp + 0     zero_point, output_channels, output, end
+ *   sp + 16    windows, windows_end
+ *   sp + 24    where sums become outputs: label 12, or 13 where they are rounded once
+ *   sp + 28    where the loop is entered
+ *   sp + 32    what follows: label 15, or 14 with clamps
+ *   sp + 36    low, high
+ *   sp + 44    stream; with blocks side by side the address of pass_bytes
+ *   sp + 48    r4 … r11, lr of the caller
+ * Stack: 84 bytes. */
 
 /* Where the loop of four steps is entered, from the steps in r4 that its first iteration leaves out: what is missing from the groups to
  * a multiple of four. `first`: the label for the first step; `two_steps`: their bytes. */
@@ -176,12 +170,12 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
 #if KIBI_CONV2D_BLOCKS_ROUNDED_ONCE && KIBI_CONV2D_BLOCKS_ROUNDED_TWICE
 #define KIBI_WAY_TO_FINISH                                                 \
     "adr.w r1, 12f\n"                                                      \
-    "cbz r6, 1f\n"                                                         \
+    "cbz r7, 1f\n"                                                         \
     "adr.w r1, 13f\n"                                                      \
     "1:\n" /* where sums become outputs */                                \
     "orr r1, r1, #1\n"                                                     \
-    "str r1, [sp, #20]\n"
-#define KIBI_TO_FINISH "ldr pc, [sp, #20]\n"
+    "str r1, [sp, #24]\n"
+#define KIBI_TO_FINISH "ldr pc, [sp, #24]\n"
 #else
 #define KIBI_WAY_TO_FINISH
 #define KIBI_TO_FINISH
@@ -189,13 +183,13 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
 #if KIBI_CONV2D_BLOCKS_OF_CLAMPS
 #define KIBI_WAY_TO_STORE                                                  \
     "adr.w r1, 15f\n"                                                      \
-    "cmp r10, #0\n"                                                        \
+    "cmp r9, #0\n"                                                         \
     "beq 2f\n"                                                             \
     "adr.w r1, 14f\n"                                                      \
     "2:\n" /* what follows */                                              \
     "orr r1, r1, #1\n"                                                     \
-    "str r1, [sp, #36]\n"
-#define KIBI_TO_STORE "ldr pc, [sp, #36]\n"
+    "str r1, [sp, #32]\n"
+#define KIBI_TO_STORE "ldr pc, [sp, #32]\n"
 #define KIBI_OF_CLAMPS(text) text
 #else
 #define KIBI_WAY_TO_STORE
@@ -210,157 +204,142 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
 #if KIBI_CONV2D_BLOCKS_ROUNDED_TWICE || !KIBI_CONV2D_BLOCKS_ROUNDED_ONCE
 #define KIBI_OF_TWICE(text) text
 #define KIBI_POWERS                                                        \
-    "mov r1, #0x80000000\n"                                                \
-    "asr r2, r1, r4\n"                                                     \
-    "asr r1, r1, r5\n"
+    "mov r3, #0x80000000\n"                                                \
+    "asr r2, r3, r4\n"                                                     \
+    "asr r3, r3, r5\n"
 #else
 #define KIBI_OF_TWICE(text) ""
 #endif
 #define KIBI_PIXELS_WAYS KIBI_WAY_TO_FINISH KIBI_WAY_TO_STORE
 
-/* Copies the task to the stack; there the loop is entered at the address after the windows, so that the last of its four
- * steps is the last group; the field after `zero_point` is the address at which sums become outputs, the field after `output_channels` that
- * at which they are stored. */
+/* Copies the task to the stack, where some fields become addresses. */
 #define KIBI_PIXELS_BEGIN(enter)                                           \
     ".syntax unified\n"                                                    \
     "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                        \
-    KIBI_PIXELS_FRAME                                                      \
-    "ldm r0, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
+    "sub sp, sp, #48\n"                                                    \
+    "ldm r0!, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"       \
     "stm sp, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
-    "ldr r0, [r0, #48]\n"                                                  \
-    "rsb r4, r4, #0\n"                                                     \
+    KIBI_PIXELS_KEEP_TASK                                                  \
+    "mov r0, r12\n"                                                        \
+    "rsb r4, r8, #0\n"                                                     \
     "and r4, r4, #3\n"                                                     \
     enter                                                                  \
     /* Addresses that are loaded to pc have the lowest bit set: Thumb. */  \
     "orr r4, r4, #1\n"                                                     \
-    "str r4, [sp, #12]\n"                                                  \
+    "str r4, [sp, #28]\n"                                                  \
     KIBI_PIXELS_WAYS                                                       \
     "10:\n" /* the next two channels */                                    \
-    "ldrd r12, r1, [sp]\n" /* channels, windows */                         \
-    "ldrd r4, r5, [r12]\n"
+    "ldr r1, [sp, #16]\n" /* windows */                                    \
+    "ldrd r4, r5, [r0], #8\n"
 
 /* Enters the loop; between this and KIBI_PIXELS_LOOP_END four steps. */
 #define KIBI_PIXELS_LOOP                                                   \
-    "ldr pc, [sp, #12]\n"                                                  \
+    "ldr pc, [sp, #28]\n"                                                  \
     ".p2align 2\n"                                                         \
     "11:\n" /* four steps an iteration */
 
-/* Ends the loop, then takes the constants of both channels: multipliers or factors to r12 and lr, the zero point to r3. */
+/* Ends the loop, then takes multipliers or factors to r12 and lr, the zero point to r1, the distance to r2, the output to r3. */
 #define KIBI_PIXELS_LOOP_END                                               \
-    "ldr r12, [sp, #8]\n"                                                  \
+    "ldr r12, [sp, #20]\n" /* windows_end */                               \
     "cmp r1, r12\n"                                                        \
     "bne 11b\n"                                                            \
-    "ldr r1, [sp]\n"                                                       \
-    "ldrd r12, lr, [r1, #8]\n"                                             \
-    "adds r1, r1, #16\n"                                                   \
-    "str r1, [sp]\n"                                                       \
-    "ldr r3, [sp, #16]\n"                                                  \
+    "ldrd r12, lr, [r0], #8\n"                                             \
+    "ldm sp, {r1, r2, r3}\n"                                               \
     KIBI_TO_FINISH
 
 /* The lowest byte of a sum says by how much it is shifted but for 1. A shift by a register looks at that byte alone, and makes the
- * power to r2 and r1: -2**(32 - the shift). The high half of 2 * sum * multiplier is rounded half up; 1 is taken from what is negative,
+ * power to r2 and r3: -2**(32 - the shift). The high half of 2 * sum * multiplier is rounded half up; 1 is taken from what is negative,
  * so that half up is half away from zero; that times the power is subtracted from the zero point, and the high half rounded half up. */
 #define KIBI_SCALE(sum, multiplier, power)                                 \
     "asr " sum ", " sum ", #7\n"                                           \
     "smmulr " sum ", " sum ", " multiplier "\n"                            \
     "add " sum ", " sum ", " sum ", asr #31\n"                             \
-    "smmlsr " sum ", " sum ", " power ", r3\n"                             \
+    "smmlsr " sum ", " sum ", " power ", r1\n"                             \
     "ssat " sum ", #8, " sum "\n"
 
 /* The high half of sum * factor, and the zero point; the fraction is cut off. */
 #define KIBI_SCALE_ONCE(sum, factor)                                       \
-    "smmla " sum ", " sum ", " factor ", r3\n"                             \
+    "smmla " sum ", " sum ", " factor ", r1\n"                             \
     "ssat " sum ", #8, " sum ", asr #11\n"
 
 /* Both channels of a pixel, packed into the first one's register. */
 #define KIBI_FINISH_PIXEL(first, second)                                   \
-    KIBI_SCALE(first, "r12", "r2") KIBI_SCALE(second, "lr", "r1")          \
+    KIBI_SCALE(first, "r12", "r2") KIBI_SCALE(second, "lr", "r3")          \
     "bfi " first ", " second ", #8, #8\n"
 #define KIBI_FINISH_PIXEL_ONCE(first, second)                              \
     KIBI_SCALE_ONCE(first, "r12") KIBI_SCALE_ONCE(second, "lr")            \
     "bfi " first ", " second ", #8, #8\n"
+
+/* Powers were where output_channels and output are to be. */
+#define KIBI_PIXELS_AFTER_TWICE "ldrd r2, r3, [sp, #4]\n"
 
 /* The ways after the loop: numbers of the labels are those that KIBI_PIXELS_WAYS knows. */
 #define KIBI_PIXELS_FINISH ".p2align 2\n 12:\n" KIBI_POWERS
 #if !KIBI_CONV2D_BLOCKS_ROUNDED_TWICE
 #define KIBI_PIXELS_FINISH_ONCE ".p2align 2\n 13:\n"
 #elif KIBI_CONV2D_BLOCKS_OF_CLAMPS
-#define KIBI_PIXELS_FINISH_ONCE "ldr pc, [sp, #36]\n .p2align 2\n 13:\n"
+#define KIBI_PIXELS_FINISH_ONCE "ldr pc, [sp, #32]\n .p2align 2\n 13:\n"
 #else
 #define KIBI_PIXELS_FINISH_ONCE "b 15f\n .p2align 2\n 13:\n"
 #endif
-#define KIBI_PIXELS_CLAMP KIBI_TO_STORE ".p2align 2\n 14:\n ldrd r12, lr, [sp, #40]\n"
+#define KIBI_PIXELS_CLAMP KIBI_TO_STORE ".p2align 2\n 14:\n ldrd r12, lr, [sp, #36]\n"
 
 /* Cuts packed channels to low … high, which r12 and lr hold in each byte. */
 #define KIBI_CUT_PIXEL(packed)                              \
-    "ssub8 r2, " packed ", r12\n"                           \
+    "ssub8 r1, " packed ", r12\n"                           \
     "sel " packed ", " packed ", r12\n"                     \
-    "ssub8 r2, lr, " packed "\n"                            \
+    "ssub8 r1, lr, " packed "\n"                            \
     "sel " packed ", " packed ", lr\n"
 
-/* The output to r1, the distance to r2, the end to r3. */
-#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldrd r1, r3, [sp, #24]\n ldr r2, [sp, #32]\n"
+/* The end to r12. */
+#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldr r12, [sp, #12]\n"
 
-/* Of several blocks: the same pass of the next block, or the next pass from the first one on. `to_next` takes r1 from a block's
- * output to that of the block after it; r3 is the distance of two pixels. */
+/* The same pass of the next block, or the next pass from the first one on. r3 is where a block's pass ended. */
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
-#define KIBI_PIXELS_FRAME "sub sp, sp, #52\n str r0, [sp, #48]\n"
-#define KIBI_PIXELS_NEXT_BLOCK(to_next)                     \
-    "ldr r2, [sp, #48]\n"                                   \
-    "ldr r8, [r2, #56]\n" /* last */                        \
-    "cmp r8, #0\n"                                          \
-    "bne 22f\n"                                             \
-    "21:\n" /* the end */                                   \
-    "add sp, sp, #52\n"                                     \
-    "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"          \
-    "22:\n" /* the pass of this block is done */            \
-    "ldrd r6, r5, [sp, #4]\n" /* windows, windows_end */    \
-    "ldr r7, [r2, #52]\n" /* all_end */                     \
+#define KIBI_PIXELS_KEEP_TASK "str r0, [sp, #44]\n"
+#define KIBI_PIXELS_NEXT_BLOCK                              \
+    "ldr r9, [sp, #44]\n"                                   \
+    "ldrd r6, r5, [sp, #16]\n" /* windows, windows_end */   \
+    "ldm r9, {r4, r7, r8, r12}\n" /* pass_bytes, all_end, last, next_bytes */ \
     "cmp r5, r7\n"                                          \
     "beq 20f\n"                                             \
-    "ldr r7, [r2]\n" /* channels, again */                  \
-    "ldr r0, [r2, #48]\n" /* filter, again */               \
-    "ldr r3, [sp, #32]\n"                                   \
-    "ldr r4, [r2, #60]\n" /* pass_bytes */                  \
-    "str r7, [sp]\n"                                        \
+    "ldr r0, [r9, #-4]\n" /* stream, again */               \
     "rsb r6, r6, r5, lsl #1\n"                              \
-    "strd r5, r6, [sp, #4]\n"                               \
-    to_next                                                 \
-    "19:\n" /* r1: after the pass's outputs */              \
-    "subs r3, r1, r4\n"                                     \
-    "strd r3, r1, [sp, #24]\n" /* output, end */            \
+    "add r12, r12, r3\n"                                    \
+    "19:\n" /* r5, r6: the block's windows; r12: where its pass ends */ \
+    "subs r3, r12, r4\n"                                    \
+    "strd r3, r12, [sp, #8]\n" /* output, end */            \
+    "strd r5, r6, [sp, #16]\n"                              \
     "b.w 10b\n"                                             \
     "20:\n" /* the last block: the next pass, if there is one */ \
-    "ldr r1, [r2, #24]\n"                                   \
-    "ldr r4, [r2, #60]\n"                                   \
-    "adds r1, r1, r4\n"                                     \
-    "cmp r1, r8\n"                                          \
-    "bhs 21b\n"                                             \
-    "str r1, [r2, #24]\n"                                   \
-    "str r0, [r2, #48]\n"                                   \
-    "ldr r5, [sp]\n"                                        \
-    "str r5, [r2]\n"                                        \
-    "ldrd r5, r6, [r2, #4]\n" /* of the first block */      \
-    "strd r5, r6, [sp, #4]\n"                               \
-    "subs r3, r8, r1\n"                                     \
+    "ldr r12, [r9, #-40]\n" /* output, of the first block */ \
+    "add r12, r12, r4\n"                                    \
+    "subs r3, r8, r12\n"                                    \
+    "bls 21f\n"                                             \
+    "str r12, [r9, #-40]\n"                                 \
+    "str r0, [r9, #-4]\n"                                   \
+    "ldrd r5, r6, [r9, #-32]\n" /* of the first block */    \
     "cmp r3, r4\n"                                          \
     "it lo\n"                                               \
     "movlo r4, r3\n"                                        \
-    "str r4, [r2, #60]\n"                                   \
-    "adds r1, r1, r4\n"                                     \
-    "b 19b\n"
+    "str r4, [r9]\n"                                        \
+    "add r12, r12, r4\n"                                    \
+    "b 19b\n"                                               \
+    "21:\n" /* the end */                                   \
+    "add sp, sp, #48\n"                                     \
+    "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
 #else
-#define KIBI_PIXELS_FRAME "sub sp, sp, #48\n"
-#define KIBI_PIXELS_NEXT_BLOCK(to_next) "add sp, sp, #48\n pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+#define KIBI_PIXELS_KEEP_TASK
+#define KIBI_PIXELS_NEXT_BLOCK "add sp, sp, #48\n pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
 #endif
 
 /* Stores the first pixel, and goes on with the next two channels up to `end`. */
-#define KIBI_PIXELS_END(to_next)                            \
-    "strh r4, [r1], #2\n"                                   \
-    "str r1, [sp, #24]\n"                                   \
-    "cmp r1, r3\n"                                          \
+#define KIBI_PIXELS_END                                     \
+    "strh r4, [r3], #2\n"                                   \
+    "str r3, [sp, #8]\n"                                    \
+    "cmp r3, r12\n"                                         \
     "bne.w 10b\n"                                           \
-    KIBI_PIXELS_NEXT_BLOCK(to_next)
+    KIBI_PIXELS_NEXT_BLOCK
 
 /* The bodies of the kernels: the bytes of two steps, and what loads two channels' words of weights. */
 #define KIBI_PIXELS2(enter, steps, seconds)                                                         \
@@ -374,7 +353,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     __asm__ volatile(                                                                           \
     KIBI_OF_TWICE(KIBI_PIXELS_FINISH                                                       \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
-    KIBI_FINISH_PIXEL("r6", "r7"))                                                              \
+    KIBI_FINISH_PIXEL("r6", "r7") KIBI_PIXELS_AFTER_TWICE)                                                              \
     KIBI_OF_ONCE(KIBI_PIXELS_FINISH_ONCE                                                        \
     KIBI_FINISH_PIXEL_ONCE("r4", "r5")                                                       \
     KIBI_FINISH_PIXEL_ONCE("r6", "r7"))                                                      \
@@ -382,8 +361,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     KIBI_CUT_PIXEL("r4")                                                                        \
     KIBI_CUT_PIXEL("r6"))                                                                       \
     KIBI_PIXELS_STORE                                                                           \
-    "strh r6, [r1, r2]\n"                                                                       \
-    KIBI_PIXELS_END("add r1, r1, r3, lsl #1\n")                                                 \
+    "strh r6, [r3, r2]\n"                                                                       \
+    KIBI_PIXELS_END                                                 \
     seconds)
 
 /* Of int8, the words of two groups are loaded at once. */
@@ -410,7 +389,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     KIBI_OF_TWICE(KIBI_PIXELS_FINISH                                                       \
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
-    KIBI_FINISH_PIXEL("r8", "r9"))                                                              \
+    KIBI_FINISH_PIXEL("r8", "r9") KIBI_PIXELS_AFTER_TWICE)                                                              \
     KIBI_OF_ONCE(KIBI_PIXELS_FINISH_ONCE                                                        \
     KIBI_FINISH_PIXEL_ONCE("r4", "r5")                                                       \
     KIBI_FINISH_PIXEL_ONCE("r6", "r7")                                                       \
@@ -420,9 +399,9 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     KIBI_CUT_PIXEL("r6")                                                                        \
     KIBI_CUT_PIXEL("r8"))                                                                       \
     KIBI_PIXELS_STORE                                                                           \
-    "strh r6, [r1, r2]\n"                                                                       \
-    "strh r8, [r1, r2, lsl #1]\n"                                                               \
-    KIBI_PIXELS_END("add r1, r1, r3\n add r1, r1, r3, lsl #1\n")                                \
+    "strh r6, [r3, r2]\n"                                                                       \
+    "strh r8, [r3, r2, lsl #1]\n"                                                               \
+    KIBI_PIXELS_END                                \
     KIBI_ENTER_SECONDS("ldrd r12, lr, [r1], #8\n", two_steps))
 
 #define KIBI_PIXELS4(two_steps, words)                                                         \
@@ -440,7 +419,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     KIBI_FINISH_PIXEL("r4", "r5")                                                               \
     KIBI_FINISH_PIXEL("r6", "r7")                                                               \
     KIBI_FINISH_PIXEL("r8", "r9")                                                               \
-    KIBI_FINISH_PIXEL("r10", "r11"))                                                            \
+    KIBI_FINISH_PIXEL("r10", "r11") KIBI_PIXELS_AFTER_TWICE)                                                            \
     KIBI_OF_ONCE(KIBI_PIXELS_FINISH_ONCE                                                        \
     KIBI_FINISH_PIXEL_ONCE("r4", "r5")                                                       \
     KIBI_FINISH_PIXEL_ONCE("r6", "r7")                                                       \
@@ -452,10 +431,10 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, pass_bytes, 60);
     KIBI_CUT_PIXEL("r8")                                                                        \
     KIBI_CUT_PIXEL("r10"))                                                                      \
     KIBI_PIXELS_STORE                                                                           \
-    "strh r6, [r1, r2]\n"                                                                       \
-    "strh r8, [r1, r2, lsl #1]\n"                                                               \
+    "strh r6, [r3, r2]\n"                                                                       \
+    "strh r8, [r3, r2, lsl #1]\n"                                                               \
     "add r2, r2, r2, lsl #1\n"                                                                  \
-    "strh r10, [r1, r2]\n"                                                                      \
-    KIBI_PIXELS_END("add r1, r1, r3, lsl #2\n"))
+    "strh r10, [r3, r2]\n"                                                                      \
+    KIBI_PIXELS_END)
 
 #endif

@@ -8,6 +8,28 @@
 #ifndef KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS
 #define KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS 1
 #endif
+/* Parts that a library leaves out where the outputs of no layer, or of every one, are rounded once. */
+#ifndef KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_ONCE
+#define KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_ONCE 1
+#endif
+#ifndef KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_TWICE
+#define KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_TWICE 1
+#endif
+#if KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_ONCE
+#define OF_ONCE(text) text
+#else
+#define OF_ONCE(text) ""
+#endif
+#if KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_TWICE || !KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_ONCE
+#define OF_TWICE(text) text
+#else
+#define OF_TWICE(text) ""
+#endif
+#if KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_ONCE && KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_TWICE
+#define OF_BOTH(text) text
+#else
+#define OF_BOTH(text) ""
+#endif
 
 /* Where the assembly reads the parameters. */
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, filter, 0);
@@ -22,6 +44,7 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, rounding, 32);
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, clamps, 36);
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_min, 40);
 KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
+KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, rounds_once, 48);
 
 /* Four elements in r2 as factors of whole halves of weights, x0 and x2 in r3, and of their lower bytes, 256 * x1 - x0 + 127
  * and the same of x3 and x2: the upper byte of a half stays, and 127 - x0 is its lower one with all bits but the highest
@@ -67,6 +90,30 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
     "strb \\second, [lr], #1\n"              \
     ".endm\n"
 
+/* The same with one product: the zero point has a fraction of 11 bits, which is cut off. */
+#define SCALE_ONCE                           \
+    ".macro kibi_scale_once first, second\n" \
+    "ldrd r2, r12, [r3, #4]\n"               \
+    "smmla \\first, \\first, r2, r0\n"       \
+    "smmla \\second, \\second, r12, r0\n"    \
+    "ssat \\first, #8, \\first, asr #11\n"   \
+    "ssat \\second, #8, \\second, asr #11\n" \
+    "strb \\first, [lr], #1\n"              \
+    "strb \\second, [lr], #1\n"             \
+    ".endm\n"
+
+/* Eight sums become outputs, by one of both macros. */
+#define SCALE_EIGHT(scale)                   \
+    scale " r4, r5\n"                        \
+    "ldr r4, [sp, #56]\n"                    \
+    "add r3, r3, r4\n"                       \
+    scale " r6, r7\n"                        \
+    "add r3, r3, r4\n"                       \
+    scale " r8, r9\n"                        \
+    "add r3, r3, r4\n"                       \
+    scale " r10, r11\n"                      \
+    "add r3, r3, r4\n"
+
 /* Registers and stack:
  *   r0        the weights; before: output
  *   r1        the input; before: rows
@@ -81,7 +128,7 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, activation_max, 44);
  *   sp + 48   the next scales
  *   sp + 52   output
  *   sp + 56   scale_step
- *   sp + 60   rounding
+ *   sp + 60   rounding: odd; where outputs are rounded once, the zero point with its fraction, which is even
  *   sp + 64   vectors left
  *   sp + 68   elements before the vector
  *   sp + 72   the vector's rows
@@ -98,13 +145,19 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
     KIBI_IN_REGISTER const kibi_fully_connected_s8_blocks_params *params, KIBI_IN_REGISTER void *scratch)
 {
     __asm__ volatile(
-        ".syntax unified\n" TWO SCALE
+        ".syntax unified\n" TWO SCALE SCALE_ONCE);
+    __asm__ volatile(
         "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
         "sub sp, sp, #100\n"
         "str r0, [sp, #52]\n"
         "str r2, [sp, #92]\n"
         "ldr r4, [r2, #8]\n"  /* scale_step */
         "ldr r5, [r2, #32]\n" /* rounding */
+        OF_BOTH("ldr r6, [r2, #48]\n" /* rounds_once */
+                "cbz r6, 9f\n")
+        OF_ONCE("subs r5, r5, #1\n" /* twice the zero point */
+                "lsls r5, r5, #10\n"
+                "9:\n")
         "strd r4, r5, [sp, #56]\n"
         "ldr r4, [r2, #20]\n" /* vectors */
         "movs r5, #0\n"
@@ -172,15 +225,11 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "str r0, [sp, #96]\n"
         "ldrd r3, lr, [sp, #48]\n"
         "ldr r0, [sp, #60]\n"
-        "kibi_scale r4, r5\n"
-        "ldr r4, [sp, #56]\n"
-        "add r3, r3, r4\n"
-        "kibi_scale r6, r7\n"
-        "add r3, r3, r4\n"
-        "kibi_scale r8, r9\n"
-        "add r3, r3, r4\n"
-        "kibi_scale r10, r11\n"
-        "add r3, r3, r4\n"
+        OF_BOTH("lsls r1, r0, #31\n" "beq 8f\n")
+        OF_TWICE(SCALE_EIGHT("kibi_scale"))
+        OF_BOTH("b 14f\n" "8:\n")
+        OF_ONCE(SCALE_EIGHT("kibi_scale_once"))
+        "14:\n" /* eight channels are stored */
         "strd r3, lr, [sp, #48]\n"
         "ldr r0, [sp, #96]\n"
         "ldr r4, [sp, #76]\n"
@@ -191,16 +240,18 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "stm r1, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
         "movs r2, #8\n"
 #endif
-        "20:\n" /* r2 channels: sums from r1; to the right, rounded half away from zero, as kibi_requantize_s8 */
+        "20:\n" /* r2 channels: sums from r1; to the right, rounded half away from zero, as kibi_requantize_s8; or once */
         "sub r10, r3, r2\n"
         "ldrd r3, lr, [sp, #48]\n"
         "ldrd r12, r11, [sp, #56]\n"
+        OF_BOTH("and r5, r11, #1\n")
         "21:\n" /* the next two channels */
         "ldm r3, {r4, r8, r9}\n"
         "ldrd r6, r7, [r1], #8\n"
         "add r3, r3, r12\n"
+        OF_BOTH("cbz r5, 24f\n")
         /* From 256 times the sum to twice: the high half of the product is then that of twice the sum. */
-        "asrs r6, r6, #7\n"
+        OF_TWICE("asrs r6, r6, #7\n"
         "asrs r7, r7, #7\n"
         "smmulr r6, r6, r8\n"
         "smmulr r7, r7, r9\n"
@@ -213,7 +264,13 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "qadd r6, r6, r11\n"
         "qadd r7, r7, r11\n"
         "ssat r6, #8, r6, asr #1\n"
-        "ssat r7, #8, r7, asr #1\n"
+        "ssat r7, #8, r7, asr #1\n")
+        OF_BOTH("b 25f\n" "24:\n")
+        OF_ONCE("smmla r6, r6, r8, r11\n"
+                "smmla r7, r7, r9, r11\n"
+                "ssat r6, #8, r6, asr #11\n"
+                "ssat r7, #8, r7, asr #11\n")
+        "25:\n"
         "subs r2, r2, #2\n"
         "strb r6, [lr], #1\n"
         /* An odd number of channels: the pair's second one is padding. */
@@ -306,5 +363,6 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "mov r2, r3\n"
         "b 20b\n"
         ".purgem kibi_two\n"
-        ".purgem kibi_scale\n");
+        ".purgem kibi_scale\n"
+        ".purgem kibi_scale_once\n");
 }

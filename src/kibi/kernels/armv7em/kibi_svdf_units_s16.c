@@ -13,7 +13,7 @@
 KIBI_NAKED void kibi_svdf_units_s16(KIBI_IN_REGISTER kibi_svdf_units *task)
 {
     __asm__ volatile(
-        KIBI_SVDF_BEGIN
+        KIBI_SVDF_BEGIN("")
         "ssat r8, #16, r8\n"
         "tst r12, #2\n"
         "add r12, r1, r12, lsl #1\n"

@@ -15,14 +15,13 @@
 KIBI_NAKED void kibi_svdf_units_s8(KIBI_IN_REGISTER kibi_svdf_units *task)
 {
     __asm__ volatile(
-        KIBI_SVDF_BEGIN
-        "ldr lr, [r0, #48]\n"
+        KIBI_SVDF_BEGIN("ldr lr, [r0, #48]\n"
+                        "rsb lr, lr, #0\n"
+                        "pkhbt lr, lr, lr, lsl #16\n")
         "ssat r8, #8, r8\n"
         "add r12, r1, r12\n"
-        "add r8, r8, lr\n"
-        "rsb lr, lr, #0\n"
+        "sub r8, r8, lr\n" /* of which the lowest byte counts: the zero point is added */
         "subs r12, r12, #4\n"
-        "pkhbt lr, lr, lr, lsl #16\n"
         "2:\n" /* the next four move by one */
         "ldr r10, [r1, #1]\n"
         "ldr r11, [r2], #4\n"

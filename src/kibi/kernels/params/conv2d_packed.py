@@ -61,23 +61,18 @@ class Conv2DBlocksParams(
 ):
     """CONV_2D of s8 in blocks of two channels and two to four pixels."""
 
-    filter: Array = array(
+    stream: Array = array(
         DType.S32,
-        "[pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in which "
-        "kibi_packed_pairs_s8.h adds them up; zeros follow a window's last element, and fill the channel after an odd last "
-        "one. Where the number of input channels is not a multiple of four, the whole fours of each of a window's "
-        "rows come first, then the rests of all rows, side by side. Of int4: [pairs of channels][groups of four elements], "
-        "one word for both channels, with each weight w as w + 8 in four bits: in the byte that it has in packed pairs, the first "
-        "channel's in the lower half, the second one's in the upper half",
-        is_packed=True,
-    )
-    channels: Array = array(
-        DType.S32,
-        "[pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256 times the "
-        "bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the channel's "
-        "second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the right by at least 1, "
-        "and no true sum reaches 2**23 in magnitude. Where outputs are rounded once, an addend is there in place of ~shift, and "
-        "factors in place of multipliers, as kibi_round_once wants them",
+        "for each pair of channels: the numbers from which both sums start, [groups of four elements][2] words of weights, and "
+        "both multipliers. A word has four weights in packed pairs, in the order in which kibi_packed_pairs_s8.h adds them up; "
+        "zeros follow a window's last element, and fill the channel after an odd last one. Where the number of input channels "
+        "is not a multiple of four, the whole fours of each of a window's rows come first, then the rests of all rows, side by "
+        "side. Of int4, a group has one word for both channels, with each weight w as w + 8 in four bits: in the byte that it "
+        "has in packed pairs, the first channel's in the lower half, the second one's in the upper half. A sum starts from 256 "
+        "times the bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the "
+        "channel's second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the right by at "
+        "least 1, and no true sum reaches 2**23 in magnitude. Where outputs are rounded once, an addend is there in place of "
+        "~shift, and factors in place of multipliers, as kibi_round_once wants them",
         is_packed=True,
     )
     padding: Array = array(
@@ -103,9 +98,8 @@ class Conv2DBlocksParams(
         require: pixels <= 4
         require: 1 <= blocks
         require: output_width - output_width // 2 * 2 <= pixels - 2
-        [!int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4) * 2
-        [int4] array filter: ceil(output_channels, 2) * ceil(kernel_rows * kernel_width * input_channels, 4)
-        array channels: 4 * ceil(output_channels, 2)
+        [!int4] array stream: ceil(output_channels, 2) * (ceil(kernel_rows * kernel_width * input_channels, 4) * 2 + 4)
+        [int4] array stream: ceil(output_channels, 2) * (ceil(kernel_rows * kernel_width * input_channels, 4) + 4)
         array padding: max(1, 1 // dilation * max(pad, (output_width - 1) * stride - pad + kernel_width - \
             input_width)) * input_channels
         input: kernel_rows x input_width * input_channels
@@ -207,7 +201,12 @@ class Conv2DPiecesParams(Params, kernels=("kibi_conv2d_s8_pieces",)):
         "kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one",
         is_packed=True,
     )
-    channels: Array = array(DType.S32, "as in kibi_conv2d_s8_blocks_params", is_packed=True)
+    channels: Array = array(
+        DType.S32,
+        "[pairs of channels][4]: the numbers from which both sums start, and both multipliers, as in kibi_conv2d_s8_blocks_params "
+        "where outputs are rounded twice",
+        is_packed=True,
+    )
     padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
     input_width: int = number(DType.S16)
     input_channels: int = number(DType.S16, "a multiple of 4")

@@ -1,5 +1,7 @@
 """Parameters of the kernels that multiply matrices: FULLY_CONNECTED and BATCH_MATMUL."""
 
+from types import MappingProxyType
+
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 from kibi.kernels.params.geometry import VectorsParams
@@ -254,8 +256,8 @@ class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_block
     scales: Array = array(
         DType.S32,
         "for two channels: a word with ~shift of both in its two lowest bytes, each 0 … 30, where shifts are to the "
-        "right by at least 1; and both multipliers, 0 … 2**31 - 1; then those of the next two channels, or the same "
-        "three words are those of all",
+        "right by at least 1; and both multipliers, 0 … 2**31 - 1, or, where outputs are rounded once, factors as kibi_round_once "
+        "wants them; then those of the next two channels, or the same three words are those of all",
         is_packed=True,
     )
     scale_step: int = number(
@@ -275,6 +277,7 @@ class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_block
     )
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
+    rounds_once: int = number(DType.S32, "1: outputs are rounded once, with a fraction of 11 bits; 0: twice")
     # A multiple is not negative. The rest of `row_elements // piece` is 0, so no factor of the product is negative.
     contract = """
         require: 1 <= min(piece, min(pieces, min(vectors, min(row_elements, output_channels))))
@@ -288,6 +291,12 @@ class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_block
         input: vectors * piece // row_elements * pieces x row_elements
         output: vectors * output_channels
     """
+    parts = MappingProxyType(
+        {
+            "KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_ONCE": ("rounds_once <= 0",),
+            "KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_TWICE": ("1 <= rounds_once",),
+        }
+    )
 
 
 class FullyConnectedCodebookParams(Params, kernels=("kibi_fully_connected_s8_codebook",)):

@@ -11,7 +11,7 @@
 static inline int32_t kibi_block_pixels(int32_t left, int32_t pixels)
 {
     if (pixels == 4) {
-        const int32_t is_four = left >= 4 && (left & 3) % 3 == 0;
+        const int32_t is_four = left >= 4 && ((left + 1) & 2) == 0; /* a rest of 0 or 3 */
         return is_four ? 4 : left == 2 ? 2 : 3;
     }
     return left == 2 || left == 4 ? 2 : pixels;

@@ -34,19 +34,18 @@ typedef struct {
 void kibi_conv2d_s8_3x3x1_odd(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_3x3x1_odd_params *params, void *scratch);
 
 typedef struct {
-    /* [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in
-     * which kibi_packed_pairs_s8.h adds them up; zeros follow a window's last element, and fill the channel after an
-     * odd last one. Where the number of input channels is not a multiple of four, the whole fours of each of a
-     * window's rows come first, then the rests of all rows, side by side. Of int4: [pairs of channels][groups of
-     * four elements], one word for both channels, with each weight w as w + 8 in four bits: in the byte that it has
-     * in packed pairs, the first channel's in the lower half, the second one's in the upper half */
-    const int32_t *filter;
-    /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers. A sum starts from 256
-     * times the bias, which includes -input_zero_point * the sum of the channel's filter, minus 127 times the sum of
-     * the channel's second weights, plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the
-     * right by at least 1, and no true sum reaches 2**23 in magnitude. Where outputs are rounded once, an addend is
-     * there in place of ~shift, and factors in place of multipliers, as kibi_round_once wants them */
-    const int32_t *channels;
+    /* for each pair of channels: the numbers from which both sums start, [groups of four elements][2] words of
+     * weights, and both multipliers. A word has four weights in packed pairs, in the order in which
+     * kibi_packed_pairs_s8.h adds them up; zeros follow a window's last element, and fill the channel after an odd
+     * last one. Where the number of input channels is not a multiple of four, the whole fours of each of a window's
+     * rows come first, then the rests of all rows, side by side. Of int4, a group has one word for both channels,
+     * with each weight w as w + 8 in four bits: in the byte that it has in packed pairs, the first channel's in the
+     * lower half, the second one's in the upper half. A sum starts from 256 times the bias, which includes
+     * -input_zero_point * the sum of the channel's filter, minus 127 times the sum of the channel's second weights,
+     * plus ~shift, which is the lowest byte of every sum at the end. Shifts are to the right by at least 1, and no
+     * true sum reaches 2**23 in magnitude. Where outputs are rounded once, an addend is there in place of ~shift,
+     * and factors in place of multipliers, as kibi_round_once wants them */
+    const int32_t *stream;
     /* the input's zero point, once for each element of the most neighbouring columns of a window that are outside
      * the input */
     const int8_t *padding;
@@ -86,7 +85,9 @@ typedef struct {
     /* [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in
      * which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one */
     const int32_t *filter;
-    const int32_t *channels;       /* as in kibi_conv2d_s8_blocks_params */
+    /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers, as in
+     * kibi_conv2d_s8_blocks_params where outputs are rounded twice */
+    const int32_t *channels;
     const int8_t *padding;         /* the input's zero point, once for each input channel */
     int16_t input_width;
     int16_t input_channels;        /* a multiple of 4 */

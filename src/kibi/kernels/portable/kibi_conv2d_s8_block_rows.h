@@ -64,14 +64,13 @@ static void finish(int8_t *output, const uint32_t *sums, int32_t count, const in
 /* Computes the channels of one pixel from its window. */
 static void pixel(int8_t *output, const int8_t *window, const kibi_conv2d_s8_blocks_params *p, int32_t elements, int is_int4)
 {
-    const int32_t *words = KIBI_AT(int32_t, p, filter);
-    const int32_t *channel = KIBI_AT(int32_t, p, channels);
+    const int32_t *words = KIBI_AT(int32_t, p, stream);
     for (int32_t o = 0; o < p->output_channels; o += 2) {
-        uint32_t sums[2] = {(uint32_t)channel[0], (uint32_t)channel[1]};
-        add_window(sums, words, window, elements, is_int4);
-        finish(output + o, sums, p->output_channels - o > 1 ? 2 : 1, channel + 2, p);
-        words += (elements + 3) / 4 * (is_int4 ? 1 : 2);
-        channel += 4;
+        uint32_t sums[2] = {(uint32_t)words[0], (uint32_t)words[1]};
+        add_window(sums, words + 2, window, elements, is_int4);
+        words += 2 + (elements + 3) / 4 * (is_int4 ? 1 : 2);
+        finish(output + o, sums, p->output_channels - o > 1 ? 2 : 1, words, p);
+        words += 2;
     }
 }
 

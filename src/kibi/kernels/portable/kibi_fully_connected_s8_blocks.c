@@ -3,6 +3,7 @@
 
 #include "kibi_packed_pairs_s8.h"
 #include "kibi_requantize.h"
+#include "kibi_round_once.h"
 
 /* Sums of a block's channels over an input vector; the first piece starts `offset` elements after its pointer. Returns the
  * next block. */
@@ -38,9 +39,15 @@ static void one_vector(int8_t *output, const int8_t *const *pieces, int32_t offs
         }
         for (int32_t o = 0; o < block; ++o) {
             const int32_t odd = o & 1;
-            const int32_t shift = ~((scale[0] >> 8 * odd) & 31);
-            const int32_t scaled = kibi_requantize((int32_t)sums[o] >> 8, scale[1 + odd], shift);
-            *output++ = (int8_t)kibi_clamp(scaled + (p->rounding >> 1), p->activation_min, p->activation_max);
+            const int32_t zero_point = p->rounding >> 1;
+            int32_t value;
+            if (p->rounds_once) {
+                value = kibi_round_once((int32_t)sums[o], scale[1 + odd], zero_point, KIBI_CONV2D_FRACTION_BITS);
+            } else {
+                const int32_t shift = ~((scale[0] >> 8 * odd) & 31);
+                value = kibi_requantize((int32_t)sums[o] >> 8, scale[1 + odd], shift) + zero_point;
+            }
+            *output++ = (int8_t)kibi_clamp(value, p->activation_min, p->activation_max);
             scale += odd * (p->scale_step / (int32_t)sizeof(int32_t));
         }
     }

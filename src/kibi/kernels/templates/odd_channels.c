@@ -2,6 +2,8 @@
 
 /*= kibi_FAST_odd
  *  FAST: conv2d_s8_blocks conv2d_s8_pieces
+ *  CONSTANTS conv2d_s8_blocks: KIBI_AT(int32_t, p, stream)
+ *  CONSTANTS conv2d_s8_pieces: KIBI_AT(int32_t, p, filter), KIBI_AT(int32_t, p, channels)
  *  LAST conv2d_s8_blocks: p->pixels, p->blocks, p->rounds_once
  *  LAST conv2d_s8_pieces: p->elements_at_once, p->pairs_at_once
  *  By kibi_FAST, but for some channels, int8. Source of the rule: TFLM, integer_ops/conv.h. */
@@ -11,8 +13,7 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
 {
     const PARAMS *const p = params;
     const kibi_FAST_params fast = {
-        KIBI_AT(int32_t, p, filter), KIBI_AT(int32_t, p, channels), KIBI_AT(int8_t, p, padding),
-        p->input_width, p->input_channels,
+        CONSTANTS, KIBI_AT(int8_t, p, padding), p->input_width, p->input_channels,
         p->output_width, p->output_channels, p->output_zero_point, p->activation_min, p->activation_max,
         p->kernel_rows, p->kernel_width, p->stride, p->dilation, p->pad, LAST};
     const kibi_odd_channels odd = {
@@ -120,7 +121,8 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
     const PARAMS *const p = params;
     const kibi_FAST_params fast = {
         KIBI_AT(int32_t, p, filter), KIBI_AT(int32_t, p, scales), p->scale_step, p->piece, p->pieces, p->vectors,
-        p->row_elements, p->output_channels, p->rounding, p->clamps, p->activation_min, p->activation_max};
+        p->row_elements, p->output_channels, p->rounding, p->clamps, p->activation_min, p->activation_max,
+        p->rounds_once};
     const int32_t vectors = p->row_elements / p->piece;
     const kibi_odd_channels odd = {
         KIBI_AT(int8_t, p, odd_filter), KIBI_AT(int32_t, p, odd_numbers), KIBI_AT(int32_t, p, odd_bias),

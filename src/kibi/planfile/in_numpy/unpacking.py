@@ -13,6 +13,10 @@ Unpacked = tuple[Numbers, Scaling]
 """Weights, [O, kernel_rows, kernel_width, channels of a group] or [O, depth], and the scaling of the channels."""
 
 
+CONVOLUTION_BITS = 11
+"""Of the fraction of outputs of convolutions and of fully connected layers that are rounded once."""
+
+
 def halves_of(words: NDArray[np.int32]) -> Numbers:
     """The lower and the upper half of each word, with their signs: [..., 2]."""
     return np.stack([words.astype(np.int16), words >> 16], axis=-1).astype(np.int64)
@@ -35,10 +39,9 @@ def raised_bias(starts: Numbers, weights: Numbers) -> Numbers:
     return raised
 
 
-def true_bias(starts: Numbers, weights: Numbers) -> Numbers:
-    """The bias of such channels."""
-    bias: Numbers = raised_bias(starts, weights) >> 8
-    return bias
+def rounded_once(starts: Numbers, factors: Numbers, bits: int) -> Scaling:
+    """The scaling of channels whose sums, 256 times the true ones, start so, of outputs that are rounded once."""
+    return Scaling(starts >> 8, factors, starts & 0xFF, np.full(len(starts), bits))
 
 
 def pairs_of_channels(scaling: NDArray[np.int32]) -> tuple[Numbers, Numbers]:

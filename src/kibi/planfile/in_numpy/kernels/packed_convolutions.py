@@ -10,6 +10,7 @@ from kibi.planfile.in_numpy.call import Call, Numbers
 from kibi.planfile.in_numpy.products import Scaling, convolve, finish
 from kibi.planfile.in_numpy.registry import kernel
 from kibi.planfile.in_numpy.unpacking import (
+    CONVOLUTION_BITS,
     Unpacked,
     first_channels,
     halves_of,
@@ -19,14 +20,15 @@ from kibi.planfile.in_numpy.unpacking import (
     pairs_of_channels,
     picked_channels,
     raised_bias,
+    rounded_once,
     with_odd_channels,
 )
 from kibi.quant import wrap_s32
 
 _LANES = 16
 _INT4_BLOCKS = "kibi_conv2d_s8_int4_blocks"
-_CONVOLUTION_BITS, _DEPTHWISE_BITS = 11, 8
-"""Of the fraction of outputs that are rounded once."""
+_DEPTHWISE_BITS = 8
+"""Of the fraction of outputs of depthwise layers that are rounded once."""
 _BLOCK = 4
 """Channels of a block of depthwise convolutions."""
 
@@ -36,11 +38,6 @@ def _int4_bytes(words: NDArray[np.int32]) -> Numbers:
     halves = words[:, None, :, None] >> (np.array([[0], [4]]) + np.array([8, 0, 24, 16]))[None, :, None] & 15
     weights: Numbers = halves.astype(np.int64).reshape(-1, words.shape[1], 4) - 8
     return weights
-
-
-def _rounded_once(starts: Numbers, factors: Numbers, bits: int) -> Scaling:
-    """The scaling of channels whose sums, 256 times the true ones, start so, of outputs that are rounded once."""
-    return Scaling(starts >> 8, factors, starts & 0xFF, np.full(len(starts), bits))
 
 
 def _rounded_twice(raised: Numbers, multipliers: Numbers) -> Scaling:
@@ -93,7 +90,7 @@ def _of_blocks(call: Call) -> Unpacked:
     weights, raised, factors = _in_fours(call)
     if not call.numbers.rounds_once:
         return weights, _rounded_twice(raised, factors)
-    return weights, _rounded_once(raised, factors, _CONVOLUTION_BITS)
+    return weights, rounded_once(raised, factors, CONVOLUTION_BITS)
 
 
 def _of_pieces(call: Call) -> Unpacked:
@@ -112,8 +109,9 @@ def _in_fours(call: Call) -> tuple[Numbers, Numbers, Numbers]:
     size = p.kernel_rows * run
     pairs, fours = -(-p.output_channels // 2), -(-size // 4)
     is_int4 = call.kernel == _INT4_BLOCKS
-    words = call.array("filter", pairs, fours, 1 if is_int4 else 2).transpose(0, 2, 1).reshape(-1, fours)
-    found, channels = _int4_bytes(words) if is_int4 else packed_pairs(words), call.array("channels", pairs, 4)
+    weighing, channels = _of_pairs(call, pairs, fours * (1 if is_int4 else 2))
+    words = weighing.reshape(pairs, fours, -1).transpose(0, 2, 1).reshape(-1, fours)
+    found = _int4_bytes(words) if is_int4 else packed_pairs(words)
     whole = run if p.input_channels % 4 == 0 else run // 4 * 4
     places = np.arange(size).reshape(p.kernel_rows, run)
     order = np.concatenate([places[:, :whole].reshape(-1), places[:, whole:].reshape(-1)])
@@ -123,6 +121,14 @@ def _in_fours(call: Call) -> tuple[Numbers, Numbers, Numbers]:
     shape = (-1, p.kernel_rows, p.kernel_width, p.input_channels)
     count = p.output_channels
     return weights.reshape(shape)[:count], raised[:count], channels[:, 2:].reshape(-1)[:count]
+
+
+def _of_pairs(call: Call, pairs: int, words: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The weights of pairs of channels, [pairs, words], and what their sums start from, with their factors, [pairs, 4]."""
+    if call.kernel.startswith("kibi_conv2d_s8_pieces"):
+        return call.array("filter", pairs, words), call.array("channels", pairs, 4)
+    stream = call.array("stream", pairs, words + 4)
+    return stream[:, 2:-2], stream[:, [0, 1, -2, -1]]
 
 
 def _of_pairs_in_halves(call: Call) -> Unpacked:
@@ -197,7 +203,7 @@ def _of_three_by_three(call: Call) -> Unpacked:
     if "relu" not in call.kernel:
         return weights, scaling
     starts = blocks[:, :_BLOCK].reshape(-1)[_places_of_four(channels)]
-    return weights, _rounded_once(starts.astype(np.int64), scaling.multiplier, _DEPTHWISE_BITS)
+    return weights, rounded_once(starts.astype(np.int64), scaling.multiplier, _DEPTHWISE_BITS)
 
 
 def _three_by_three(blocks: NDArray[np.int32], channels: int) -> Unpacked:

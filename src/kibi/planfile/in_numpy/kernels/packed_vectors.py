@@ -10,13 +10,15 @@ from kibi.planfile.in_numpy.call import Call
 from kibi.planfile.in_numpy.products import Scaling, finish, products, vectors_of
 from kibi.planfile.in_numpy.registry import kernel
 from kibi.planfile.in_numpy.unpacking import (
+    CONVOLUTION_BITS,
     Unpacked,
     first_channels,
     of_codebook,
     of_int4,
     packed_pairs,
     pairs_of_channels,
-    true_bias,
+    raised_bias,
+    rounded_once,
     with_odd_channels,
 )
 from kibi.quant import wrap_s32
@@ -40,8 +42,10 @@ def _of_vector_blocks(call: Call) -> Unpacked:
     step = p.scale_step // 4
     scales = call.array("scales", 3 + (pairs - 1) * step)
     scaling = scales[np.arange(pairs)[:, None] * step + np.arange(3)]
+    raised, (multiplier, shift) = raised_bias(each[:, 0], found), pairs_of_channels(scaling)
+    once = rounded_once(raised, multiplier, CONVOLUTION_BITS) if p.rounds_once else None
     return weights[: p.output_channels], first_channels(
-        Scaling(true_bias(each[:, 0], found), *pairs_of_channels(scaling)), p.output_channels
+        once or Scaling(raised >> 8, multiplier, shift), p.output_channels
     )
 
 
