@@ -7,7 +7,7 @@ import numpy as np
 
 from kibi.codegen import Library
 from kibi.dtypes import Array
-from kibi.emulator import Call, Core, Spent
+from kibi.emulator import Call, Spent
 from kibi.engines.engine import (
     LIMIT_REACHED,
     MORE_INPUT,
@@ -18,11 +18,14 @@ from kibi.engines.engine import (
     written_sources,
 )
 from kibi.engines.storage import storage_sources
+from kibi.engines.ways import ways_of
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
+from kibi.programs.linux import LinuxProgram
+from kibi.programs.wasm import WasmProgram
 from kibi.runtime import check_inputs
 from kibi.targets import Memory, Target
-from kibi.toolchain import LAYOUT, Image, MemoryLayout, build_image
+from kibi.toolchain import LAYOUT, Image, MemoryLayout
 
 
 class DeviceEngine:
@@ -68,20 +71,17 @@ class DeviceEngine:
         self._model = library.models[index]
         own, folder = written_sources(library)
         with storage_sources(library, storage) as further:
-            self.image: Image = build_image(
+            build, make_core = ways_of(library.target, make_core, layout, memory, code_in_ram=code_in_ram)
+            self.image: Image = build(
                 [*own, *sources, *further],
                 library.target,
                 entries=[*entry_points(self._model), *entries],
                 compiler=compiler,
                 level=level,
                 includes=[folder],
-                layout=layout,
             )
-        self._core: DeviceCore = (
-            Core(self.image, library.target, memory=memory, code_in_ram=code_in_ram)
-            if make_core is None
-            else make_core(self.image, library.target)
-        )
+        self._core: DeviceCore = make_core(self.image, library.target)
+        self._pointer_bytes = library.target.pointer_bytes
         self._operators = self._function_labels()
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)
         self._memory = self._allocated()
@@ -99,9 +99,21 @@ class DeviceEngine:
         self.slices: tuple[Call, ...] = ()
 
     @property
+    def counter(self) -> str:
+        """What `instructions` of a call are: `instructions`, or of WebAssembly `fuel`; empty where nothing counts them."""
+        if isinstance(self._core, LinuxProgram):
+            return "instructions" if self._core.counts else ""
+        return "fuel" if isinstance(self._core, WasmProgram) else "instructions"
+
+    @property
+    def linear_memory_bytes(self) -> int | None:
+        """The memory of a WebAssembly module, in whole pages; None elsewhere."""
+        return self._core.memory_bytes if isinstance(self._core, WasmProgram) else None
+
+    @property
     def state_bytes(self) -> int:
         """`sizeof` the model's struct."""
-        return self._model.state_bytes()
+        return self._model.state_bytes(self._pointer_bytes)
 
     def run(
         self, inputs: Sequence[Array], *, slice_steps: int | None = None, instruction_limit: int = 10_000_000_000
@@ -188,7 +200,7 @@ class DeviceEngine:
         if steps is None:
             return []
         made = [self._call("run_for", self._state, steps, instruction_limit=instruction_limit)]
-        while made[-1].value == PAUSED:
+        while made[-1].signed_value == PAUSED:
             made.append(self._call("run_for", self._state, steps, instruction_limit=instruction_limit))
         self.slices += tuple(made)
         return made
@@ -232,8 +244,9 @@ class DeviceEngine:
             return ()
         lists = []
         for name, numbers in (("regions", self._memory), ("sizes", self._model.region_bytes)):
-            lists.append(self._core.allocate(name, 4 * len(numbers), alignment=4))
-            self._core.write(lists[-1], np.array(numbers, np.uint32).tobytes())
+            size = self._pointer_bytes
+            lists.append(self._core.allocate(name, size * len(numbers), alignment=size))
+            self._core.write(lists[-1], np.array(numbers, f"<u{size}").tobytes())
         return tuple(lists)
 
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
@@ -247,7 +260,7 @@ class DeviceEngine:
 
     def _checked(self, name: str, call: Call) -> None:
         """Raises an error if a function returned one."""
-        if call.value not in (0, MORE_INPUT, PAUSED):
+        if call.signed_value not in (0, MORE_INPUT, PAUSED):
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)
 

@@ -13,7 +13,7 @@ from kibi.eager.handlers import Handler
 from kibi.eager.memory.blocks import whole_number
 from kibi.emulator import Call, Spent, Stalls
 from kibi.engines import DeviceEngine
-from kibi.errors import MismatchError, OracleError
+from kibi.errors import InputError, MismatchError, OracleError
 from kibi.ir import counted_graphs
 from kibi.ops import is_custom
 from kibi.planner.slow_weights import Fetches
@@ -106,6 +106,9 @@ class Measurement:
             Instructions and cycles count a function that copies these bytes from a constant; waiting for a memory is not in them.
             The time that passes while kernels run follows from these cycles and the bandwidth.
         waits: the cycles that the core waits for its flash; None where it was taken to have no wait states.
+        counter: what `instructions` and their like count: `instructions`; `fuel`, which wasmtime counts, of WebAssembly; or
+            nothing, where they are 0. Fuel is not told by operator.
+        linear_memory_bytes: the memory of a WebAssembly module, in whole pages; None elsewhere.
     """
 
     model: str
@@ -136,11 +139,18 @@ class Measurement:
     checkpoints: CheckpointCost | None = None
     fetches: Fetches | None = None
     waits: Waits | None = None
+    counter: str = "instructions"
+    linear_memory_bytes: int | None = None
+
+    @property
+    def is_by_operator(self) -> bool:
+        """True if each operator's instructions were counted."""
+        return self.counter == "instructions"
 
     def __repr__(self) -> str:
         return (
             f"<Measurement of {self.model} on {self.target}: RAM {self.ram_bytes:,}, flash {self.flash_bytes:,} bytes, "
-            f"{self.instructions:,} instructions>"
+            f"{self.instructions:,} {self.counter or 'instructions (nothing counts them)'}>"
         )
 
     def _repr_html_(self) -> str:
@@ -150,7 +160,7 @@ class Measurement:
             [
                 ("RAM", f"{self.ram_bytes:,} bytes: {parts}"),
                 ("flash", f"{self.flash_bytes:,} bytes: code {self.code_bytes:,} + weights {self.weights_bytes:,}"),
-                ("instructions", f"{self.instructions:,} for {self.macs:,} MACs"),
+                (self.counter or "not counted", f"{self.instructions:,} for {self.macs:,} MACs"),
                 ("same bits", "yes" if self.bit_exact else "no"),
             ]
         )
@@ -205,6 +215,10 @@ def measure(
     """
     model = library.model
     first = whole_number(seed, "the seed", least=0)
+    if model.extras.checkpoints and library.target.is_program:
+        raise InputError(
+            f"checkpoints are measured on emulated cores, and {library.target.name} is none. Leave them out."
+        )
     count = usual_runs(model.graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
     engine = DeviceEngine(library, compiler=compiler, level=level, memory=memory, code_in_ram=code_in_ram)
@@ -324,6 +338,8 @@ def _measurement(
         instructions_min=min(instructions),
         stack_bytes_min=min(stacks),
         not_executed=missing,
+        counter=engine.counter,
+        linear_memory_bytes=engine.linear_memory_bytes,
         fetches=fetches_of(model.planned, _node_seconds(library.target, slowest)),
     )
 

@@ -12,20 +12,20 @@ from kibi.targets import targets as all_targets
 def targets(*, as_json: AsJson = False) -> None:
     """List the processors that Kibi knows.
 
-    Models can be compiled for all of them, and measured on those that are emulated.
+    Models can be compiled for all of them, and measured on those that something runs: an emulated core, QEMU or wasmtime.
     """
     if as_json:
         print_json({"targets": [_record(target) for target in all_targets()]})
         return
     console = output()
-    rows = table(console, "!target", "processor", ">clock", "kernels", "emulated", "cycles", "gcc")
+    rows = table(console, "!target", "processor", ">clock", "kernels", "run by", "cycles", "gcc")
     for target in all_targets():
         rows.add_row(
             target.name,
             target.description,
             clock_text(target),
             target.kernel_sets[0],
-            "yes" if target.emulated_cpu else "no",
+            target.runner.value,
             "estimated" if target.timing else "",
             "yes" if target.is_host or target.instruction_set is InstructionSet.THUMB else "no",
         )
@@ -44,4 +44,9 @@ def clock_text(target: Target) -> str:
 
 def _record(target: Target) -> dict[str, Any]:
     timing = target.timing.value if target.timing else None
-    return {**asdict(target), "timing": timing, "is_default": target.name == DEFAULT_TARGET}
+    return {
+        **asdict(target),
+        "timing": timing,
+        "runner": target.runner.value,
+        "is_default": target.name == DEFAULT_TARGET,
+    }
