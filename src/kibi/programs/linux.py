@@ -33,7 +33,7 @@ _PAGE_BYTES = 64 * 1024
 """What every Linux can give and protect, whatever its pages are."""
 _STACK_BYTES = 512 * 1024
 _FILL = 0xA5
-_AT_LIMIT = (1 << 64) - 1
+_WORD = _AT_LIMIT = (1 << 64) - 1
 _NO_OPERATORS: Mapping[str, str] = MappingProxyType({})
 _PROCESSORS = {
     "aarch64": ("qemu-aarch64", "cortex-a53", ("aarch64", "arm64")),
@@ -157,10 +157,12 @@ class LinuxProgram:
             raise EmulationError(f"the program has no function {function!r}")
         if len(arguments) > _ARGUMENTS:
             raise EmulationError(f"a function with {len(arguments)} arguments, where the server passes {_ARGUMENTS},")
+        if not self._end.alive:
+            raise self._stopped()
         self._function = function
         if self._counts is not None:
             self._counts.send(instruction_limit, self._new_pairs(operators))
-        given = [*arguments, *[0] * (_ARGUMENTS - len(arguments))]
+        given = [*(each & _WORD for each in arguments), *[0] * (_ARGUMENTS - len(arguments))]
         stack = self._stack
         value, used = self._ask(
             _CALL, self._image.symbols[function].address, stack.first, stack.end - stack.first, *given
@@ -262,7 +264,7 @@ class LinuxProgram:
         return data
 
     def _stopped(self) -> EmulationError:
-        """The error for a program that ended."""
+        """The error for a program that ended, or is not understood and ended now."""
         code = self._process.wait()
         symbol = self._image.symbols.get(self._function)
         at = symbol.address if symbol else 0
@@ -297,8 +299,9 @@ class _Counts:
     def send(self, limit: int, pairs: Sequence[int]) -> None:
         """Says what the next call may take, and which functions are operators'."""
         data = struct.pack(f"<{2 + len(pairs)}Q", limit, len(pairs) // 2, *pairs)
-        while data:
-            data = data[os.write(self._out, data) :]
+        with contextlib.suppress(BrokenPipeError):  # the program has ended, as the next request finds
+            while data:
+                data = data[os.write(self._out, data) :]
 
     def receive(self, labels: int) -> tuple[int, ...]:
         """What the last call took: all instructions, and those of each label."""

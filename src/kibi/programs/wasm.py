@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ _PAGE_BYTES = 64 * 1024
 _PAINT = 0xC5
 _FILL = 0xA5
 _GUARD_BYTES = 64
+_TRAP = "wasm trap: "
 _NO_OPERATORS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -147,7 +149,7 @@ class WasmProgram:
         # Once in one piece: lower bytes that an earlier call wrote do not count for this one.
         self.write(0, bytes([_PAINT]) * STACK_BYTES)
         store.set_fuel(instruction_limit)
-        signed = [each - (1 << 32) if each >= 1 << 31 else each for each in arguments]
+        signed = [(each + (1 << 31)) % (1 << 32) - (1 << 31) for each in arguments]
         try:
             value = exports[function](store, *signed)
         except (self._wasmtime.Trap, self._wasmtime.WasmtimeError) as error:
@@ -185,16 +187,17 @@ def _wasmtime() -> "ModuleType":
         ToolchainError: it is not installed.
     """
     try:
-        import wasmtime  # noqa: PLC0415 - an extra, of those who run WebAssembly
+        found = import_module("wasmtime")  # an extra, of those who run WebAssembly
     except ImportError as error:
         raise ToolchainError(
             f"WebAssembly runs in wasmtime, which cannot be imported ({error}). Install it by `pip install 'kibi[wasm]'`."
         ) from None
     note_tool(f"wasmtime {version('wasmtime')}")
-    return wasmtime
+    return found
 
 
 def _reason(error: Exception) -> str:
     """The cause of a trap, without the list of functions."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return next((line for line in lines if line.startswith("wasm trap")), lines[-1] if lines else "without a reason")
+    cause = next((line for line in lines if _TRAP in line), lines[-1] if lines else "without a reason")
+    return cause.rpartition(_TRAP)[2]
