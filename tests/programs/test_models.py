@@ -60,6 +60,23 @@ def test_counts_and_stack_are_the_same_each_time(name: str, tmp_path: Path) -> N
         assert min(engine.instructions_of(node) for node in range(len(model.nodes))) > 0
 
 
+@pytest.mark.parametrize("name", [each for each in TARGETS if each.endswith("-linux")])
+def test_counts_are_those_of_single_instructions(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where QEMU runs blocks of one instruction each, the counts are the same, operator by operator."""
+    requires(name)
+    model = kibi.load(kibi.demo.model_path())
+    library = kibi.compile(model, kibi.plan(model, name), tmp_path, target=name, package=None)
+    found = []
+    for _ in range(2):
+        engine = DeviceEngine(library)
+        engine.run(seeded_inputs(model, 0))
+        assert engine.last is not None
+        found.append(dict(engine.last.by_operator))
+        for variable in ("QEMU_SINGLESTEP", "QEMU_ONE_INSN_PER_TB"):  # QEMU renamed it in version 8.1
+            monkeypatch.setenv(variable, "1")
+    assert found[0] == found[1]
+
+
 def _same(found: list[Array], expected: list[Array]) -> bool:
     return [each.tobytes() for each in found] == [each.tobytes() for each in expected]
 

@@ -1,12 +1,13 @@
 /* A plugin of QEMU: counts the instructions of each call of the server, and those of each operator.
 
-   It reads the file of its argument `table` once, words of 64 bits: the addresses of `kibi_call_on` and `kibi_returned`, and the
-   numbers of two pipes. Before each call it reads from the first pipe the most instructions that the call may take, the number of
-   pairs that follow, and these: the address of an operator's function, and its label's number, from 1. No pairs: as before. After
-   each call it writes to the second pipe how many instructions ran, or UINT64_MAX where the limit was reached, and those of each
-   of the labels from 0 to the highest one.
+   It reads the file of its argument `table` once, words of 64 bits: the address of `kibi_returned`, before which is the instruction
+   that calls, and the numbers of two pipes. Before each call it reads from the first pipe the most instructions that the call may
+   take, the number of pairs that follow, and these: the address of an operator's function, and its label's number, from 1. No pairs:
+   as before. After each call it writes to the second pipe how many instructions ran, or UINT64_MAX where the limit was reached, and
+   those of each of the labels from 0 to the highest one.
 
-   QEMU translates code in blocks that end where a branch may be. A block that begins runs to its end. */
+   QEMU translates code in blocks that end where a branch may be. A block that begins runs to its end. QEMU may tell of a last
+   instruction that is not in the block, because it crosses into another page: so the last one is counted when it runs. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ typedef struct qemu_plugin_insn instruction_of_qemu;
 extern void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, void (*on_block)(uint64_t id, block_of_qemu *block));
 extern void qemu_plugin_register_vcpu_tb_exec_cb(block_of_qemu *block, void (*on_run)(unsigned core, void *data), int flags,
                                                  void *data);
+extern void qemu_plugin_register_vcpu_insn_exec_cb(instruction_of_qemu *instruction, void (*on_run)(unsigned core, void *data),
+                                                   int flags, void *data);
 extern size_t qemu_plugin_tb_n_insns(const block_of_qemu *block);
 extern uint64_t qemu_plugin_tb_vaddr(const block_of_qemu *block);
 extern instruction_of_qemu *qemu_plugin_tb_get_insn(const block_of_qemu *block, size_t index);
@@ -29,8 +32,8 @@ enum { MOST_LABELS = 4096 };
 typedef struct counted_block {
     uint64_t first;
     uint64_t after;
-    uint64_t instructions;
-    uint32_t label; /* of the operator whose function begins here; 0: none does */
+    uint64_t instructions; /* before the last one */
+    uint32_t label;        /* of the operator whose function begins here; 0: none does */
     struct counted_block *next;
 } counted_block;
 
@@ -39,7 +42,7 @@ int qemu_plugin_version = KIBI_PLUGIN_VERSION;
 extern int qemu_plugin_install(uint64_t id, const void *info, int count, char **arguments);
 
 static counted_block *all_blocks;
-static uint64_t begin, end, requests, replies;
+static uint64_t end, requests, replies;
 static uint64_t counts[1 + MOST_LABELS]; /* all instructions, then those of each label */
 static uint64_t limit;
 static uint64_t return_address; /* of the operator that runs */
@@ -142,16 +145,26 @@ static void on_run(unsigned core, void *data)
             _exit(1);
         }
     }
-    if (block->first == begin) {
+    if (block->after == end) {
         begin_call();
     }
     last_end = block->after;
 }
 
+static void on_last(unsigned core, void *data)
+{
+    (void)core;
+    (void)data;
+    if (is_counting) {
+        ++counts[0];
+        ++counts[1u + label];
+    }
+}
+
 static void on_block(uint64_t id, block_of_qemu *block)
 {
     const size_t count = qemu_plugin_tb_n_insns(block);
-    const instruction_of_qemu *const last = qemu_plugin_tb_get_insn(block, count - 1u);
+    instruction_of_qemu *const last = qemu_plugin_tb_get_insn(block, count - 1u);
     counted_block *const made = malloc(sizeof *made);
     (void)id;
     if (made == NULL) {
@@ -159,16 +172,19 @@ static void on_block(uint64_t id, block_of_qemu *block)
     }
     made->first = qemu_plugin_tb_vaddr(block);
     made->after = qemu_plugin_insn_vaddr(last) + qemu_plugin_insn_size(last);
-    made->instructions = count;
+    made->instructions = count - 1u;
     made->label = label_at(made->first);
     made->next = all_blocks;
     all_blocks = made;
     qemu_plugin_register_vcpu_tb_exec_cb(block, on_run, 0, made);
+    if (made->after != end) { /* which is not counted, but begins to count */
+        qemu_plugin_register_vcpu_insn_exec_cb(last, on_last, 0, NULL);
+    }
 }
 
 int qemu_plugin_install(uint64_t id, const void *info, int count, char **arguments)
 {
-    uint64_t table[4];
+    uint64_t table[3];
     (void)info;
     if (count != 1) {
         return 1;
@@ -183,10 +199,9 @@ int qemu_plugin_install(uint64_t id, const void *info, int count, char **argumen
     }
     receive(file, table, sizeof table);
     (void)close(file);
-    begin = table[0];
-    end = table[1];
-    requests = table[2];
-    replies = table[3];
+    end = table[0];
+    requests = table[1];
+    replies = table[2];
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_block);
     return 0;
 }

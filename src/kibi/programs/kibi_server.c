@@ -16,7 +16,7 @@ void kibi_returned(void);
 
 /* For each architecture: the numbers of system calls; a system call; the first instructions of the program; and
    `kibi_call_on(stack, function, arguments)`, which calls a function with four arguments on a stack that ends at an address. The
-   function returns to `kibi_returned`. */
+   function returns to `kibi_returned`. `kibi_call_on` is in one page, as counter.c wants the call before that to be. */
 #if defined(__aarch64__)
 enum { SYS_READ = 63, SYS_WRITE = 64, SYS_EXIT = 93, SYS_PROTECT = 226, SYS_MAP = 222 };
 
@@ -38,7 +38,7 @@ __asm__(".text\n.globl kibi_start\n.type kibi_start, %function\nkibi_start:\n"
         "bl kibi_serve\n"
         "brk #1\n"
         ".size kibi_start, . - kibi_start\n"
-        ".globl kibi_call_on\n.type kibi_call_on, %function\nkibi_call_on:\n"
+        ".balign 128\n.globl kibi_call_on\n.type kibi_call_on, %function\nkibi_call_on:\n"
         "stp x29, x30, [sp, #-32]!\n"
         "str x19, [sp, #16]\n"
         "mov x19, sp\n"
@@ -76,7 +76,7 @@ __asm__(".text\n.arm\n.balign 4\n.globl kibi_start\n.type kibi_start, %function\
         "bl kibi_serve\n"
         "udf #1\n"
         ".size kibi_start, . - kibi_start\n"
-        ".globl kibi_call_on\n.type kibi_call_on, %function\nkibi_call_on:\n"
+        ".balign 128\n.globl kibi_call_on\n.type kibi_call_on, %function\nkibi_call_on:\n"
         "push {r4, lr}\n"
         "mov r4, sp\n"
         "mov sp, r0\n"
@@ -109,7 +109,7 @@ __asm__(".text\n.globl kibi_start\n.type kibi_start, @function\nkibi_start:\n"
         "call kibi_serve\n"
         "ud2\n"
         ".size kibi_start, . - kibi_start\n"
-        ".globl kibi_call_on\n.type kibi_call_on, @function\nkibi_call_on:\n"
+        ".balign 128\n.globl kibi_call_on\n.type kibi_call_on, @function\nkibi_call_on:\n"
         "push %rbp\n"
         "mov %rsp, %rbp\n"
         "mov %rdi, %rsp\n"
@@ -145,7 +145,7 @@ __asm__(".text\n.globl kibi_start\n.type kibi_start, %function\nkibi_start:\n"
         "call kibi_serve\n"
         "ebreak\n"
         ".size kibi_start, . - kibi_start\n"
-        ".globl kibi_call_on\n.type kibi_call_on, %function\nkibi_call_on:\n"
+        ".balign 128\n.globl kibi_call_on\n.type kibi_call_on, %function\nkibi_call_on:\n"
         "addi sp, sp, -16\n"
         "sd ra, 8(sp)\n"
         "sd s0, 0(sp)\n"

@@ -221,12 +221,11 @@ class LinuxProgram:
                 processor = _PROCESSORS[_architecture(self._target)][1]
                 plugin: Sequence[str] = ()
                 if counts is not None:
-                    symbols = self._image.symbols
-                    marks = [symbols[name].address for name in ("kibi_call_on", "kibi_returned")]
+                    returned = self._image.symbols["kibi_returned"].address
                     library = held.enter_context(checked_copy(counts.library))
                     # QEMU divides its argument at commas; names in the folder have none.
                     table = program.parent / "table"
-                    table.write_bytes(struct.pack("<4Q", *marks, *counts.files))
+                    table.write_bytes(struct.pack("<3Q", returned, *counts.files))
                     shutil.copyfile(library, program.parent / "counter.so")
                     plugin, passed = ("-plugin", "./counter.so,table=table"), counts.files
                 command = [qemu, "-cpu", processor, *plugin, str(program)]
