@@ -27,7 +27,7 @@ LAYERS = (
     ("tflm", "arrays", "planfile"),
     ("eager_c", "update"),
     ("emulator",),
-    ("debugger",),
+    ("debugger", "programs"),
     ("qemu",),
     ("engines", "clusters"),
     ("reports",),

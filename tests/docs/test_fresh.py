@@ -42,6 +42,7 @@ _FURTHER = (
     "slow-memory",
     "sweep",
     "tutorial",
+    "wasm-and-linux",
 )
 """Pages whose blocks `make check-all` alone runs."""
 _CASES = [

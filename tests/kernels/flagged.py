@@ -61,5 +61,5 @@ def run_flagged(
         return read_image(folder / "image.elf", places)
 
     library = kibi.compile(model, plan, folder / "library", target=core.name)
-    monkeypatch.setattr("kibi.engines.linked.build_image", build)
+    monkeypatch.setattr("kibi.engines.ways.build_image", build)
     return DeviceEngine(library, compiler=compiler, level="2").run(inputs)

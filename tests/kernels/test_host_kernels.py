@@ -19,15 +19,18 @@ from kibi.kernels import closure, kernel_folder
 from kibi.kernels.params import Params
 from kibi.kernels.params.conv2d import Conv2DF32Params
 from kibi.kernels.params.description import Field
+from kibi.kernels.params.fully_connected import FullyConnectedF32Params
 from kibi.quant import requantize
 from kibi.selection.add_linear import ADD_LINEAR
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.targets import target
 from kibi.toolchain import compile_objects, compilers
 from kibi.toolchain.compilers import zig_command
+from tests.kernels.in_programs import ProgramKernels
 from tests.kernels.overlaps import Probe, probes_of
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
+from tests.programs.tools import requires
 from tests.quant.boundaries import TRIPLES
 from tests.support.amount import sample
 from tests.support.operator_models import Case, f32_case, s8_case
@@ -39,6 +42,7 @@ _COMPILERS = [
     ("zig", "0", ()),
     ("gcc", "2", ()),
     *(("zig", "2", ("-target", f"{name}-linux-musl", "-mcpu=baseline")) for name in ("x86_64", "aarch64", "riscv64")),
+    ("zig", "2", ("-target", "arm-linux-musleabihf", "-mcpu=cortex_a7")),
     *(("gcc", "2", (f"-march={name}",)) for name in ("x86-64-v3", "alderlake", "icelake-server")),
     ("zig", "s", ()),
 ]
@@ -203,12 +207,21 @@ def neon(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[_Emulated]:
     made.close()
 
 
+@pytest.fixture(params=["armv7-linux", "wasm32-simd128"])
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> ProgramKernels:
+    """All kernels of the set for processors whose vectors no other machine of the tests has."""
+    requires(request.param)
+    return ProgramKernels(request.param, _KERNELS, tmp_path)
+
+
 def _packed(general: KernelCall) -> KernelCall | None:
     packs = (variant.pack(general) for variant in reversed(_VARIANTS) if variant.of == general.kernel)
     return next((call for call in packs if call is not None), None)
 
 
-def _run(kernels: _Kernels | _Emulated, view: NodeView, call: KernelCall, inputs: Mapping[int, Array]) -> Array:
+def _run(
+    kernels: _Kernels | _Emulated | ProgramKernels, view: NodeView, call: KernelCall, inputs: Mapping[int, Array]
+) -> Array:
     """The whole output of a node from the tensors that it is given, step by step, each row where memory ends behind it."""
     kind = view.output.type
     operands = []
@@ -260,7 +273,32 @@ def test_any_node_on_arm_equals_the_reference(neon: _Emulated) -> None:
         _check_boundaries(neon, zero_point, low, high)
 
 
-def _check_nodes(kernels: _Kernels | _Emulated) -> None:
+def test_any_node_in_a_program_equals_the_reference(program: ProgramKernels) -> None:
+    """The same with NEON of 32-bit Arm, and with SIMD128 of WebAssembly."""
+    _check_nodes(program)
+    for zero_point, low, high in _RANGES:
+        _check_boundaries(program, zero_point, low, high)
+
+
+def test_subnormal_floats_are_computed_in_a_program(program: ProgramKernels) -> None:
+    """Vectors of 32-bit Arm would take them for zeros."""
+    case = next(each for each in (f32_case("FULLY_CONNECTED", seed) for seed in range(_DRAWN)) if _fits(each))
+    (view,) = graph_of(case).views
+    general = view.op.kernel_call(view)
+    layer = general.params_as(FullyConnectedF32Params)
+    least = np.float32(2**-130)
+    weights = np.full_like(layer.filter, 0.5)
+    call = _packed(replace(general, params=layer.replaced(
+        filter=weights, bias=np.zeros_like(layer.bias), activation_min=-1.0, activation_max=1.0, vectors=1, vectors_per_row=1,
+    )))  # fmt: skip
+    assert call is not None
+    rows = [program.place(np.full(layer.piece, least, np.float32)) for _ in range(layer.pieces)]
+    found = np.zeros(layer.output_channels, np.float32)
+    program.call(call, found.ctypes.data, rows, found.nbytes)
+    np.testing.assert_array_equal(found, np.full_like(found, least * np.float32(0.5) * layer.piece * layer.pieces))
+
+
+def _check_nodes(kernels: _Kernels | _Emulated | ProgramKernels) -> None:
     fitted: dict[str, int] = {}
     for graph, inputs, expected in _nodes():
         (view,) = graph.views
@@ -316,7 +354,7 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
     _check_boundaries(kernels, zero_point, low, high)
 
 
-def _check_boundaries(kernels: _Kernels | _Emulated, zero_point: int, low: int, high: int) -> None:
+def _check_boundaries(kernels: _Kernels | _Emulated | ProgramKernels, zero_point: int, low: int, high: int) -> None:
     acc, multiplier, shift = np.array(TRIPLES, np.int32).T
     channels = len(acc)
     values: dict[str, int | Array] = {

@@ -542,6 +542,22 @@ _HOST = (
         ("tests/kernels/test_host_kernels.py", "-k", "equals_the_reference"),
     ),
     Mutation(
+        "kernels.wasm-products-lose-their-sign",
+        "kernels/host/kibi_lanes.h",
+        "wasm_i32x4_dot_i16x8(odd, wasm_i16x8_shr(w, 8)))",
+        "wasm_i32x4_dot_i16x8(odd, wasm_u16x8_shr(w, 8)))",
+        "With SIMD128, every second weight loses its sign.",
+        ("tests/kernels/test_host_kernels.py", "-k", "in_a_program"),
+    ),
+    Mutation(
+        "kernels.floats-of-32-bit-arm-in-vectors",
+        "kernels/host/kibi_lanes_f32.h",
+        "KIBI_LANES > 1 && !defined(__arm__)",
+        "KIBI_LANES > 1",
+        "NEON of 32-bit Arm takes subnormal numbers for zeros.",
+        ("tests/kernels/test_host_kernels.py", "-k", "subnormal"),
+    ),
+    Mutation(
         "kernels.host-pixels-of-a-chunk-begin-with-the-first",
         "kernels/host/kibi_depthwise_conv2d_s8_lanes.c",
         "copy_columns(copy, rows, p, &part, x * p->stride - p->pad);",

@@ -12,7 +12,7 @@ class Call:
     """The result of one call.
 
     Attributes:
-        value: the function's result, the first result register, 0 to 2^32 - 1.
+        value: the function's result, the first result register, 0 to 2^32 - 1; to 2^64 - 1 where registers have 64 bits.
         instructions: instructions from the function's first to its return, with those that a condition skips.
         by_operator: those instructions by operator label; the label "" is what ran outside all operators. Their sum is
             `instructions`.
@@ -60,8 +60,9 @@ class Call:
 
     @property
     def signed_value(self) -> int:
-        """The function's result as a signed number, for status codes."""
-        return self.value - (1 << 32) if self.value >= 1 << 31 else self.value
+        """The function's result as a signed number of 32 bits, for status codes."""
+        low = self.value & 0xFFFF_FFFF
+        return low - (1 << 32) if low >= 1 << 31 else low
 
 
 def _added(first: Mapping[str, int], second: Mapping[str, int]) -> Mapping[str, int]:

@@ -6,6 +6,7 @@ from kibi.codegen import Library
 from kibi.debugger import ENTRIES, BoardCore, BoardMemory, Session, processor_of
 from kibi.dtypes import Array
 from kibi.engines.linked import LinkedEngine
+from kibi.engines.ways import linked_for
 from kibi.targets import Target
 from kibi.toolchain import Image
 
@@ -42,12 +43,11 @@ class BoardEngine(LinkedEngine):
 
         super().__init__(
             library,
-            make_core,
+            (linked_for(memory.layout), make_core),
             compiler=compiler,
             level=level,
             sources=[processor_of(library.target.name, memory.board).start],
             entries=ENTRIES,
-            layout=memory.layout,
         )
 
     def cycles_of(self, node: int, inputs: Sequence[Array]) -> int | None:

@@ -1,34 +1,37 @@
-"""The C library on an emulated core: the same calls, counted and guarded."""
+"""The C library where a target's code runs on this machine: the same calls, counted and guarded."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from kibi.codegen import Library
 from kibi.engines.linked import LinkedEngine
-from kibi.qemu import emulated
+from kibi.engines.ways import Ways, ways_of
+from kibi.programs.linux import LinuxProgram
+from kibi.programs.wasm import WasmProgram
 from kibi.targets import Memory
 
 
 class DeviceEngine(LinkedEngine):
-    """A model's C code, linked for a target and run on its emulated core.
+    """A model's C code, linked for a target and run on its emulated core, as a program for Linux, or as a WebAssembly module.
 
     Only the arena, the state, external buffers and the stack can be written; anything else stops the run with the function
     named.
 
     Args:
-        library: written to disk, for a target that is emulated.
+        library: written to disk, for a target whose code runs here.
         index: which of its models.
         compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         sources: further C files, which include headers of the library.
         entries: functions of these to keep.
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
-        memory: how the core reads its flash; None for no wait states.
-        code_in_ram: True if code is in RAM, and only constants are in flash.
+        memory: how an emulated core reads its flash; None for no wait states.
+        code_in_ram: True if code of an emulated core is in RAM, and only constants are in flash.
+        ways: how code is built and run; None: the target's, for which alone `memory` and `code_in_ram` are.
 
     Raises:
-        ToolchainError: the compiler is missing or fails.
-        EmulationError: the target is not emulated.
+        ToolchainError: the compiler, or what runs the code, is missing or fails.
+        EmulationError: nothing runs the target's code.
     """
 
     def __init__(
@@ -43,10 +46,11 @@ class DeviceEngine(LinkedEngine):
         storage: Sequence[Path] | None = None,
         memory: Memory | None = None,
         code_in_ram: bool = False,
+        ways: Ways | None = None,
     ) -> None:
         super().__init__(
             library,
-            lambda image, target: emulated(image, target, memory=memory, code_in_ram=code_in_ram),
+            ways or ways_of(library.target, memory, code_in_ram=code_in_ram),
             index,
             compiler=compiler,
             level=level,
@@ -54,3 +58,15 @@ class DeviceEngine(LinkedEngine):
             entries=entries,
             storage=storage,
         )
+
+    @property
+    def counter(self) -> str:
+        """What `instructions` of a call are: `instructions`, or of WebAssembly `fuel`; empty where nothing counts them."""
+        if isinstance(self._core, LinuxProgram):
+            return "instructions" if self._core.counts else ""
+        return "fuel" if isinstance(self._core, WasmProgram) else "instructions"
+
+    @property
+    def linear_memory_bytes(self) -> int | None:
+        """The memory of a WebAssembly module, in whole pages; None elsewhere."""
+        return self._core.memory_bytes if isinstance(self._core, WasmProgram) else None

@@ -1,6 +1,6 @@
 """A model's C code, linked for a processor and called there: what an emulated core and a board have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +18,10 @@ from kibi.engines.engine import (
     written_sources,
 )
 from kibi.engines.storage import storage_sources
+from kibi.engines.ways import Ways
 from kibi.errors import EmulationError, LimitError
 from kibi.ops import While
 from kibi.runtime import check_inputs
-from kibi.targets import Target
-from kibi.toolchain import Image, MemoryLayout, build_image
 
 
 class LinkedEngine:
@@ -33,14 +32,13 @@ class LinkedEngine:
 
     Args:
         library: written to disk, for the processor's target.
-        make_core: gives the processor that runs the image.
+        ways: what builds the program, and what gives the processor that runs it.
         index: which of its models.
         compiler: `zig`, `gcc` or `clang`.
         level: `0`, `1`, `2`, `3` or `s`.
         sources: further C files, which include headers of the library.
         entries: functions of these to keep.
         storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
-        layout: the addresses that the program is linked for; None: those of the emulator.
 
     Raises:
         ToolchainError: the compiler is missing or fails.
@@ -51,7 +49,7 @@ class LinkedEngine:
     def __init__(
         self,
         library: Library,
-        make_core: Callable[[Image, Target], DeviceCore],
+        ways: Ways,
         index: int = 0,
         *,
         compiler: str = "zig",
@@ -59,21 +57,21 @@ class LinkedEngine:
         sources: Sequence[Path] = (),
         entries: Sequence[str] = (),
         storage: Sequence[Path] | None = None,
-        layout: MemoryLayout | None = None,
     ) -> None:
         self._model = library.models[index]
         own, folder = written_sources(library)
         with storage_sources(library, storage) as further:
-            self.image: Image = build_image(
+            build, make_core = ways
+            self.image = build(
                 [*own, *sources, *further],
                 library.target,
                 entries=[*entry_points(self._model), *entries],
                 compiler=compiler,
                 level=level,
                 includes=[folder],
-                layout=layout,
             )
-        self._core = make_core(self.image, library.target)
+        self._core: DeviceCore = make_core(self.image, library.target)
+        self._pointer_bytes = library.target.pointer_bytes
         self._operators = self._function_labels()
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)
         self._memory = self._allocated()
@@ -93,7 +91,7 @@ class LinkedEngine:
     @property
     def state_bytes(self) -> int:
         """`sizeof` the model's struct."""
-        return self._model.state_bytes()
+        return self._model.state_bytes(self._pointer_bytes)
 
     def run(
         self, inputs: Sequence[Array], *, slice_steps: int | None = None, instruction_limit: int = 10_000_000_000
@@ -185,7 +183,7 @@ class LinkedEngine:
         if steps is None:
             return []
         made = [self._call("run_for", self._state, steps, instruction_limit=instruction_limit)]
-        while made[-1].value == PAUSED:
+        while made[-1].signed_value == PAUSED:
             made.append(self._call("run_for", self._state, steps, instruction_limit=instruction_limit))
         self.slices += tuple(made)
         return made
@@ -229,8 +227,9 @@ class LinkedEngine:
             return ()
         lists = []
         for name, numbers in (("regions", self._memory), ("sizes", self._model.region_bytes)):
-            lists.append(self._core.allocate(name, 4 * len(numbers), alignment=4))
-            self._core.write(lists[-1], np.array(numbers, np.uint32).tobytes())
+            size = self._pointer_bytes
+            lists.append(self._core.allocate(name, size * len(numbers), alignment=size))
+            self._core.write(lists[-1], np.array(numbers, f"<u{size}").tobytes())
         return tuple(lists)
 
     def _call(self, function: str, *arguments: int, instruction_limit: int = 1_000_000) -> Call:
@@ -244,7 +243,7 @@ class LinkedEngine:
 
     def _checked(self, name: str, call: Call) -> None:
         """Raises an error if a function returned one."""
-        if call.value not in (0, MORE_INPUT, PAUSED):
+        if call.signed_value not in (0, MORE_INPUT, PAUSED):
             reason = STATUS.get(call.signed_value, "unknown")
             raise EmulationError(f"{name} returned {call.signed_value} ({reason})", function=name)
 

@@ -21,23 +21,10 @@ from kibi.planner import Handover
 from kibi.printable import printable
 from kibi.reports.measurement import outputs_of_each
 from kibi.runtime import Interpreter, seeded_inputs
-from kibi.targets import Target
+from kibi.targets import target
 from kibi.toolchain.wasm import link_wasm
 
-WASM = Target(
-    name="wasm32",
-    description="WebAssembly, 32 bits, in a browser",
-    kernel_sets=("portable",),
-    zig_target="wasm32-freestanding",
-    zig_cpu="generic",
-    gcc_flags=(),
-    emulated_cpu="",
-    arena_alignment_bytes=16,
-    unaligned_words=True,
-    has_fpu=True,
-    clock_hz=0,
-    timing=None,
-)
+WASM = target("wasm32")
 """A browser: the plan is the device's, its kernels are the portable ones, which give the same bits."""
 _MOST_INPUT_BYTES = 256 << 10
 """The largest golden input that is stored in a page."""

@@ -13,7 +13,7 @@ from kibi.eager.handlers import Handler
 from kibi.eager.memory.blocks import whole_number
 from kibi.emulator import Call, Spent, Stalls
 from kibi.engines import DeviceEngine
-from kibi.errors import MismatchError, OracleError
+from kibi.errors import InputError, MismatchError, OracleError
 from kibi.ir import counted_graphs
 from kibi.ops import is_custom
 from kibi.planner.slow_weights import Fetches
@@ -111,6 +111,9 @@ class Measurement:
         vector_instructions: how many of the instructions are of vectors; 0 on a core without any.
         beats: the beats of these: an instruction of Arm's vectors has four, whatever lanes are left out. A core executes one or two
             in a cycle.
+        counter: what `instructions` and their like count: `instructions`; `fuel`, which wasmtime counts, of WebAssembly; or
+            nothing, where they are 0. Fuel is not told by operator.
+        linear_memory_bytes: the memory of a WebAssembly module, in whole pages; None elsewhere.
     """
 
     model: str
@@ -143,11 +146,18 @@ class Measurement:
     waits: Waits | None = None
     vector_instructions: int = 0
     beats: int = 0
+    counter: str = "instructions"
+    linear_memory_bytes: int | None = None
+
+    @property
+    def is_by_operator(self) -> bool:
+        """True if each operator's instructions were counted."""
+        return self.counter == "instructions"
 
     def __repr__(self) -> str:
         return (
             f"<Measurement of {self.model} on {self.target}: RAM {self.ram_bytes:,}, flash {self.flash_bytes:,} bytes, "
-            f"{self.instructions:,} instructions>"
+            f"{self.instructions:,} {self.counter or 'instructions (nothing counts them)'}>"
         )
 
     def _repr_html_(self) -> str:
@@ -157,7 +167,7 @@ class Measurement:
             [
                 ("RAM", f"{self.ram_bytes:,} bytes: {parts}"),
                 ("flash", f"{self.flash_bytes:,} bytes: code {self.code_bytes:,} + weights {self.weights_bytes:,}"),
-                ("instructions", f"{self.instructions:,} for {self.macs:,} MACs"),
+                (self.counter or "not counted", f"{self.instructions:,} for {self.macs:,} MACs"),
                 ("same bits", "yes" if self.bit_exact else "no"),
             ]
         )
@@ -212,6 +222,10 @@ def measure(
     """
     model = library.model
     first = whole_number(seed, "the seed", least=0)
+    if model.extras.checkpoints and library.target.is_program:
+        raise InputError(
+            f"checkpoints are measured on emulated cores, and {library.target.name} is none. Leave them out."
+        )
     count = usual_runs(model.graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
     engine = DeviceEngine(library, compiler=compiler, level=level, memory=memory, code_in_ram=code_in_ram)
@@ -331,6 +345,8 @@ def _measurement(
         instructions_min=min(instructions),
         stack_bytes_min=min(stacks),
         not_executed=missing,
+        counter=engine.counter,
+        linear_memory_bytes=engine.linear_memory_bytes,
         fetches=fetches_of(model.planned, _node_seconds(library.target, slowest)),
         vector_instructions=most.call.vectors,
         beats=_BEATS * most.call.vectors,

@@ -11,6 +11,7 @@ from kibi.codegen import generate, write
 from kibi.dtypes import Array
 from kibi.eager.memory.blocks import whole_number
 from kibi.engines import DeviceEngine, Engine, HostEngine
+from kibi.engines.ways import native_ways
 from kibi.errors import OracleError
 from kibi.files import temporary_folder
 from kibi.frontends.model_file import read_model
@@ -24,7 +25,7 @@ from kibi.qemu import missing_qemu
 from kibi.reports.branches import not_executed
 from kibi.reports.measurement import same_bits
 from kibi.runtime import Interpreter, seeded_inputs
-from kibi.targets import Target, target
+from kibi.targets import Runner, Target, target
 from kibi.tflm import Oracle, available
 from kibi.tflm.litert import has_litert, litert_outputs
 
@@ -238,7 +239,11 @@ def _why_not_tflm(graph: Graph) -> str:
 
 def _engine(graph: Graph, plan: Plan, device: Target, folder: Path, compiler: str) -> Engine:
     library = write(generate([PlannedModel.of(graph, plan)], device), folder)
-    return HostEngine(library) if device.is_host else DeviceEngine(library, compiler=compiler)
+    if device.is_host:
+        return HostEngine(library)
+    # A machine of the target's own kind runs the program itself.
+    ways = native_ways() if device.runner is Runner.QEMU_USER else None
+    return DeviceEngine(library, compiler=compiler, ways=ways)
 
 
 def _compare_c(

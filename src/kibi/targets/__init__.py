@@ -2,7 +2,7 @@
 
 from kibi.targets.board import Board, Ram, RunCurrent, board, boards
 from kibi.targets.memory import Cache, Memory, memories, memory
-from kibi.targets.target import EMULATORS, InstructionSet, Target, Timing, target, targets
+from kibi.targets.target import EMULATORS, InstructionSet, Runner, Target, Timing, target, targets
 
 __all__ = [
     "EMULATORS",
@@ -12,6 +12,7 @@ __all__ = [
     "Memory",
     "Ram",
     "RunCurrent",
+    "Runner",
     "Target",
     "Timing",
     "board",

@@ -5,6 +5,7 @@ are named by their extensions, because makers combine them freely. Clock
 rates are those of a common board, and serve only to convert cycle estimates to milliseconds.
 """
 
+import sys
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -37,6 +38,21 @@ class InstructionSet(Enum):
     THUMB = "thumb"
     RISCV = "riscv32"
     OTHER = ""
+
+
+class Runner(Enum):
+    """What runs a target's code on the machine that Kibi runs on."""
+
+    UNICORN = "unicorn"
+    """The emulated core of the package that is installed with Kibi."""
+    QEMU = "qemu"
+    """A machine of QEMU's, of the system."""
+    QEMU_USER = "qemu-user"
+    """QEMU for programs of Linux, of the system; on a machine of the target's own kind, the machine itself."""
+    WASMTIME = "wasmtime"
+    """The runtime of WebAssembly of the package `wasmtime`."""
+    ITSELF = "this machine"
+    NONE = ""
 
 
 _REMARKS = {
@@ -111,6 +127,34 @@ class Target:
         return self.is_host or bool(self.zig_target)
 
     @property
+    def runner(self) -> Runner:
+        """What runs its code."""
+        if self.is_host:
+            return Runner.ITSELF
+        if self.zig_target.startswith("wasm32-"):
+            return Runner.WASMTIME
+        if "-linux-" in self.zig_target:
+            return Runner.QEMU_USER
+        return Runner(self.emulator)
+
+    @property
+    def is_device(self) -> bool:
+        """True for a core without an operating system, whose program is linked for addresses of flash and RAM."""
+        return self.is_known and self.runner not in (Runner.ITSELF, Runner.QEMU_USER, Runner.WASMTIME)
+
+    @property
+    def is_program(self) -> bool:
+        """True for Linux and WebAssembly: code that runs as a program elsewhere, by itself or emulated, and not as a device."""
+        return self.runner in (Runner.QEMU_USER, Runner.WASMTIME)
+
+    @property
+    def pointer_bytes(self) -> int:
+        """The size of an address; of the host that of the Python that runs."""
+        if self.is_host:
+            return 8 if sys.maxsize > 1 << 32 else 4
+        return 8 if self.zig_target.partition("-")[0] in _WIDE else 4
+
+    @property
     def instruction_set(self) -> InstructionSet:
         """The instruction set that its triple begins with; `OTHER` where no part of Kibi depends on it."""
         name = self.zig_target.partition("-")[0]
@@ -122,6 +166,8 @@ class Target:
         return frozenset(self.zig_cpu.split("+")[1:])
 
 
+_WIDE = frozenset({"aarch64", "x86_64", "riscv64"})
+"""The architectures of programs whose addresses have 64 bits."""
 _SOFT = "thumb-freestanding-eabi"
 _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "thumb2", "portable")
@@ -130,6 +176,7 @@ _M55 = Qemu(MACHINES["mps3-an547"], "cortex-m55")
 _AS_M55 = replace(_M55, stands_for="QEMU has the Cortex-M55 alone of the cores with Helium")
 _RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _RISCV_SETS = ("riscv", "portable")
+_VECTORS = ("host", "portable")
 
 
 def _virt(extensions: str) -> Qemu:
@@ -200,6 +247,29 @@ _TARGETS = (
         "hazard3", "RISC-V Hazard3 (RP2350), as RV32IMAC", _RISCV_SETS, _RISCV, "generic_rv32+m+a+c+relax",
         ("-march=rv32imac", "-mabi=ilp32"), "SIFIVE_E31", 4, False, False, 150_000_000, Timing.HAZARD3,
         _virt("a"),
+    ),
+    Target(
+        "aarch64-linux", "Linux on 64-bit Arm (Armv8-A, NEON)", _VECTORS, "aarch64-linux-musl", "generic", (), "",
+        8, True, True, 0, None,
+    ),
+    Target(
+        "armv7-linux", "Linux on 32-bit Arm (Armv7-A, NEON)", _VECTORS, "arm-linux-musleabihf", "cortex_a7", (), "",
+        8, True, True, 0, None,
+    ),
+    Target(
+        "x86_64-linux", "Linux on x86-64 (x86-64-v3: AVX2)", _VECTORS, "x86_64-linux-musl", "x86_64_v3", (), "",
+        8, True, True, 0, None,
+    ),
+    Target(
+        "riscv64-linux", "Linux on 64-bit RISC-V (RV64GC)", ("portable",), "riscv64-linux-musl", "baseline_rv64", (), "",
+        8, False, True, 0, None,
+    ),
+    Target(
+        "wasm32", "WebAssembly, 32-bit addresses", ("portable",), "wasm32-freestanding", "generic", (), "", 16, True, True, 0, None,
+    ),
+    Target(
+        "wasm32-simd128", "WebAssembly, 32-bit addresses, vectors of 128 bits", _VECTORS, "wasm32-freestanding",
+        "generic+simd128", (), "", 16, True, True, 0, None,
     ),
     Target(
         "generic", "any processor with a C99 compiler: plain C", ("portable",), "", "", (), "", 8, False, False, 0, None,

@@ -44,8 +44,8 @@ def build_image(
     Raises:
         ToolchainError: a compiler is missing or fails, or no source defines an entry.
     """
-    if target.is_host or not entries:
-        reason = "the host is not a device; use build_shared" if target.is_host else "no entries: nothing would be kept"
+    if not target.is_device or not entries:
+        reason = "no entries: nothing would be kept" if target.is_device else f"{target.name} is not a device"
         raise ToolchainError(f"cannot build an image: {reason}.")
     objects = compile_objects(sources, target, compiler=compiler, level=level, includes=includes)
     places = layout or layout_of(target)
@@ -71,6 +71,7 @@ def build_shared(
     level: str = "2",
     includes: Sequence[Path] = (),
     sanitize: bool = False,
+    flags: Sequence[str] = (),
 ) -> Path:
     """Compiles and links C sources into a shared library for this machine, for `ctypes`.
 
@@ -80,6 +81,7 @@ def build_shared(
         level: `0`, `1`, `2`, `3` or `s`.
         includes: folders of headers.
         sanitize: stop the process at undefined behaviour: zig traps; gcc prints what and where, and aborts.
+        flags: more flags for the compiler.
 
     Returns:
         The library, inside the cache.
@@ -87,7 +89,9 @@ def build_shared(
     Raises:
         ToolchainError: a compiler is missing or fails.
     """
-    objects = compile_objects(sources, _HOST, compiler=compiler, level=level, includes=includes, sanitize=sanitize)
+    objects = compile_objects(
+        sources, _HOST, compiler=compiler, level=level, includes=includes, sanitize=sanitize, flags=flags
+    )
     tool = find_compiler(compiler, _HOST)
     command = (
         _zig_shared(tool, sys.platform) if compiler == "zig" else (*tool.link, "-shared", *_gcc_runtimes(sanitize))

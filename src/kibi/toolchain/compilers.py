@@ -64,6 +64,8 @@ def _found(name: str, target: Target, language: str) -> Compiler:
         )
     if name == "zig":
         return _zig(target, language)
+    if target.is_program and name in COMPILERS:
+        raise ToolchainError(f"{name} does not support the target {target.name}. Use zig.")
     if name == "clang":
         return _clang()
     if name != "gcc":

@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 
 from kibi.errors import ToolchainError
-from kibi.targets import InstructionSet, Target
+from kibi.targets import InstructionSet, Runner, Target
 from kibi.toolchain.compilers import zig_headers
 
 LEVELS = ("0", "1", "2", "3", "s")
@@ -59,6 +59,8 @@ def _zig_machine(target: Target, sanitize: bool) -> tuple[str, ...]:
     if target.is_host:
         trap = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-g")
         return ("-march=native", *(trap if sanitize else ("-fno-sanitize=all",)))
+    if target.runner is Runner.QEMU_USER:
+        return ("-target", target.zig_target, f"-mcpu={target.zig_cpu}", "-fno-sanitize=all", "-fno-stack-protector")
     # With a freestanding target, each four-byte memcpy would become a call; hosted built-ins keep it one load.
     return (
         "-target", target.zig_target, f"-mcpu={target.zig_cpu}", "-fno-sanitize=all", "-fno-stack-protector",

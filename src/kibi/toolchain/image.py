@@ -1,7 +1,7 @@
 """A linked program for a device, as data: addresses, sizes, and which function owns an address."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -109,18 +109,27 @@ def read_image(path: Path, layout: MemoryLayout = LAYOUT) -> Image:
     Raises:
         ToolchainError: the file cannot be read, or is not such a file.
     """
+    start = layout.flash.address
     try:
         with path.open("rb") as stream:
             elf = ELFFile(stream)
             if (elf.get_machine_arch(), elf.elfclass) not in _MACHINES or elf["e_type"] != "ET_EXEC":
                 raise ToolchainError(f"{path} is not a program for a 32-bit Arm or RISC-V device.")
-            sections = list(elf.iter_sections())
-            return _image(path, sections, elf, layout.flash.address)
+            return image_of(path, elf, lambda each, weights: _flash_end(each, start) - start - weights)
     except (OSError, ELFError) as error:
         raise ToolchainError(f"cannot read the program {path}: {error}") from error
 
 
-def _image(path: Path, sections: Sequence[Section], elf: ELFFile, flash_address: int) -> Image:
+def image_of(path: Path, elf: ELFFile, code_bytes: Callable[[ELFFile, int], int]) -> Image:
+    """Returns what a linked ELF file holds.
+
+    Args:
+        path: the file.
+        elf: the same, open.
+        code_bytes: from the file and the bytes of its weights to those of its code.
+    """
+    sections = list(elf.iter_sections())
+    thumb_bit = int(elf.get_machine_arch() == "ARM")
     loaded = {
         index: section
         for index, section in enumerate(sections)
@@ -128,7 +137,7 @@ def _image(path: Path, sections: Sequence[Section], elf: ELFFile, flash_address:
     }
     segments = tuple(sorted((_segment(section) for section in loaded.values()), key=lambda segment: segment.address))
     table = [
-        _entry(symbol)
+        _entry(symbol, thumb_bit)
         for section in sections
         if isinstance(section, SymbolTableSection)
         for symbol in section.iter_symbols()
@@ -137,7 +146,7 @@ def _image(path: Path, sections: Sequence[Section], elf: ELFFile, flash_address:
     weights_bytes = sum(segment.size_bytes for segment in segments if segment.name == WEIGHTS_SECTION)
     return Image(
         path=path,
-        code_bytes=_flash_end(elf, flash_address) - flash_address - weights_bytes,
+        code_bytes=code_bytes(elf, weights_bytes),
         weights_bytes=weights_bytes,
         data_bytes=sum(segment.size_bytes for segment in segments if segment.writable and segment.data),
         bss_bytes=sum(segment.size_bytes for segment in segments if segment.writable and not segment.data),
@@ -166,13 +175,13 @@ def _flash_end(elf: ELFFile, flash_address: int) -> int:
     return max((header["p_paddr"] + header["p_filesz"] for header in loads), default=flash_address)
 
 
-def _entry(symbol: ElfSymbol) -> _Entry:
+def _entry(symbol: ElfSymbol, thumb_bit: int) -> _Entry:
     info = symbol["st_info"]
     section = symbol["st_shndx"]
     is_function = info["type"] == "STT_FUNC"
     return _Entry(
         name=symbol.name,
-        address=symbol["st_value"] & ~1 if is_function else symbol["st_value"],
+        address=symbol["st_value"] & ~thumb_bit if is_function else symbol["st_value"],
         size=symbol["st_size"],
         kind="function" if is_function else "object" if info["type"] in ("STT_OBJECT", "STT_NOTYPE") else "",
         is_global=info["bind"] != "STB_LOCAL",

@@ -75,11 +75,16 @@ def _link_with_lld(
     try:
         run_tool(command, "the program does not link")
     except ToolchainError as error:
-        missing = _UNDEFINED.findall(error.output)
-        if not missing or not all(name.startswith("__") for name in missing):
+        if not missing_symbols(error):
             raise
-        runtime = _compiler_rt(target) if compiler == "zig" else _libgcc(target)
+        runtime = compiler_runtime(target) if compiler == "zig" else _libgcc(target)
         run_tool([*command, str(runtime)], "the program does not link")
+
+
+def missing_symbols(error: ToolchainError) -> tuple[str, ...]:
+    """The functions of a compiler's run-time library that a link did not find; none where it failed for another reason."""
+    missing = _UNDEFINED.findall(error.output)
+    return tuple(missing) if all(name.startswith("__") for name in missing) else ()
 
 
 def _runtime_objects(target: Target, compiler: str) -> tuple[Path, ...]:
@@ -95,7 +100,7 @@ def _libgcc(target: Target) -> Path:
     return Path(tool_output([*tool.c, *target.gcc_flags, "-print-libgcc-file-name"]))
 
 
-def _compiler_rt(target: Target) -> Path:
+def compiler_runtime(target: Target) -> Path:
     """Zig's run-time library for the target: software floating point and the like. It takes seconds to make, once."""
     zig = Path(zig_command())
     key = digest(find_compiler("zig", target).identity, target.zig_target, target.zig_cpu)

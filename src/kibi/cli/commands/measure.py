@@ -20,7 +20,7 @@ from kibi.cli.options.boards import (
     measured_memory,
     place_words,
 )
-from kibi.cli.options.checks import compiler_named, emulated_target, format_named, not_compared
+from kibi.cli.options.checks import compiler_named, format_named, not_compared, run_target
 from kibi.cli.options.common import (
     AsJson,
     Bandwidth,
@@ -152,8 +152,9 @@ def measure(
     picked, tool = chosen_processor(target, board, clock, emulator), compiler_named(compiler)
     processor = picked.target
     memory = measured_memory(picked, code_in)
-    emulated_target(processor.name)
     is_plan = format_named(file_format) == "plan"
+    given = {"--format plan": is_plan, "--tune": tune, "--checkpoints": checkpoints, "--weights": weights != "flash"}
+    run_target(processor.name, tuple(option for option, is_given in given.items() if is_given))
     check_gdb(gdb, load_into, picked, is_plan=is_plan)
     check_read(weights, is_for_c=not (is_plan or tune))
     if is_plan and checkpoints:
@@ -241,7 +242,8 @@ def measure(
         console = output()
         _show_totals(console, found, picked, fitted)
         say(console)
-        _show_operators(console, found)
+        if found.is_by_operator:
+            _show_operators(console, found)
         if board_run is not None:
             show_board_run(console, board_run)
         if found.checkpoints is not None:
@@ -290,7 +292,7 @@ def _show_totals(console: "Console", found: "Measurement", picked: Chosen, fitte
                     "default",
                 ),
             ),
-            ("instructions", Text(f"{found.instructions:,}", FIGURE).append(f" for {found.macs:,} MACs", "default")),
+            *_counted(found),
             *([("vectors", _vectors(found))] if found.vector_instructions else []),
             *([("weights", fetches_text(found.fetches))] if found.fetches else []),
             *([("longest step", _longest(found.longest_step))] if found.longest_step else []),
@@ -310,6 +312,21 @@ def _vectors(found: "Measurement") -> "Text":
     )
 
 
+def _counted(found: "Measurement") -> "list[tuple[str, str | Text]]":
+    """What was counted, and of WebAssembly the memory of the module."""
+    from rich.text import Text  # noqa: PLC0415
+
+    for_macs = f" for {found.macs:,} MACs"
+    lines: list[tuple[str, str | Text]] = []
+    if found.counter:
+        lines.append((found.counter, Text(f"{found.instructions:,}", FIGURE).append(for_macs, "default")))
+    else:
+        lines.append(("instructions", "not counted: QEMU is not installed, or takes no plugins"))
+    if found.linear_memory_bytes is not None:
+        lines.append(("linear memory", f"{found.linear_memory_bytes:,} bytes, with the whole room of the stack"))
+    return lines
+
+
 def _longest(longest: "LongestStep") -> "Text":
     from rich.text import Text  # noqa: PLC0415
 
@@ -325,7 +342,7 @@ def _of_inputs(found: "Measurement") -> "list[tuple[str, str | Text]]":
         what = f"seeds {found.seeds[0]} to {found.seeds[-1]}"
         if found.varies_with_inputs:
             what += (
-                f"; the figures are the most on these inputs: instructions {found.instructions_min:,} to "
+                f"; the figures are the most on these inputs: {found.counter or 'instructions'} {found.instructions_min:,} to "
                 f"{found.instructions:,}, stack {found.stack_bytes_min:,} to {found.stack_bytes:,}"
             )
         lines.append(("inputs", what))

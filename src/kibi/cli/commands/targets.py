@@ -12,7 +12,7 @@ from kibi.targets import targets as all_targets
 def targets(*, as_json: AsJson = False) -> None:
     """List the processors that Kibi knows.
 
-    Models can be compiled for all of them, and measured on those that are emulated.
+    Models can be compiled for all of them, and measured on those that something runs: an emulated core, QEMU or wasmtime.
     """
     from kibi.qemu import why_not_emulated  # noqa: PLC0415 - verbs pay for what they use
 
@@ -20,14 +20,14 @@ def targets(*, as_json: AsJson = False) -> None:
         print_json({"targets": [_record(target) for target in all_targets()]})
         return
     console = output()
-    rows = table(console, "!target", "processor", ">clock", "kernels", "emulated by", "cycles", "gcc")
+    rows = table(console, "!target", "processor", ">clock", "kernels", "run by", "cycles", "gcc")
     for target in all_targets():
         rows.add_row(
             target.name,
             target.description,
             clock_text(target),
             target.kernel_sets[0],
-            _emulators(target),
+            _runners(target),
             "estimated" if target.timing else "",
             "yes" if target.is_host or target.instruction_set is InstructionSet.THUMB else "no",
         )
@@ -42,8 +42,10 @@ def targets(*, as_json: AsJson = False) -> None:
     )
 
 
-def _emulators(target: Target) -> str:
-    """The emulators that run the target, the one that is used first."""
+def _runners(target: Target) -> str:
+    """What runs the target's code, the one first that is used without --emulator."""
+    if target.is_program or target.is_host:
+        return target.runner.value
     return ", ".join(filter(None, ("unicorn" if target.emulated_cpu else "", "qemu" if target.qemu else ""))) or "-"
 
 
@@ -59,4 +61,11 @@ def _record(target: Target) -> dict[str, Any]:
     found = target.qemu
     qemu = found and {"machine": found.machine.name, "cpu": found.cpu, "stands_for": found.stands_for}
     further = {"emulator": target.emulator, "missing": why_not_emulated(target)}
-    return {**asdict(target), "timing": timing, "qemu": qemu, **further, "is_default": target.name == DEFAULT_TARGET}
+    return {
+        **asdict(target),
+        "timing": timing,
+        "qemu": qemu,
+        **further,
+        "runner": target.runner.value,
+        "is_default": target.name == DEFAULT_TARGET,
+    }

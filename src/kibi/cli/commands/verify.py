@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kibi.cli.options.boards import BoardName, EmulatorName, TargetName, chosen_processor
-from kibi.cli.options.checks import compiler_named, emulated_target, format_named, not_compared
+from kibi.cli.options.checks import compiler_named, format_named, not_compared, run_target
 from kibi.cli.options.common import (
     AsJson,
     CompilerName,
@@ -91,8 +91,9 @@ def verify(
         granularity, ends.handover, external_outputs, external_buffer, ram, goal, weights, recompute=recompute
     )
     processor = chosen_processor(target, board, emulator=emulator).target
+    is_plan = format_named(file_format) == "plan"
     if not processor.is_host:
-        emulated_target(processor.name)
+        run_target(processor.name, ("--format plan",) if is_plan else ())
     tool, original = compiler_named(compiler), kibi.load(model, signature)
     graph = load_simplified(
         model,
@@ -117,7 +118,7 @@ def verify(
             original=original,
             oracle=not no_oracle,
             litert=not no_oracle,
-            plan_file=format_named(file_format) == "plan",
+            plan_file=is_plan,
         )
     if as_json:
         print_json(found.to_dict())

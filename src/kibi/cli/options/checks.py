@@ -62,6 +62,27 @@ def emulated_target(name: str) -> "Target":
     return found
 
 
+def run_target(name: str, wants: tuple[str, ...] = ()) -> "Target":
+    """The target of that name, which runs somewhere: on an emulated core, as a program for Linux or in WebAssembly.
+
+    Args:
+        name: the target's.
+        wants: options that were given and need an emulated core.
+
+    Raises:
+        TargetError: there is no such target, nothing runs it, or one of these options needs an emulated core.
+    """
+    from kibi.targets import target  # noqa: PLC0415
+
+    found = target(name)
+    if not found.is_program:
+        return emulated_target(name)
+    if wants:
+        known = f"{wants[0]} needs an emulated core, which {name} is not"
+        raise TargetError(f"{known}. Leave it out, or take a target that `kibi targets` says unicorn runs.")
+    return found
+
+
 def compiler_named(name: str) -> str:
     """The compiler's name; raises an error if it does not exist.
 

@@ -1,4 +1,5 @@
-/* Sums of products of bytes, a channel in each lane: with AVX-512 VNNI, AVX-VNNI, AVX2, SSE2 or NEON; elsewhere one by one. */
+/* Sums of products of bytes, a channel in each lane: with AVX-512 VNNI, AVX-VNNI, AVX2, SSE2, NEON or SIMD128 of
+ * WebAssembly; elsewhere one by one. */
 #ifndef KIBI_LANES_H
 #define KIBI_LANES_H
 
@@ -258,11 +259,47 @@ static inline kibi_lanes kibi_add_dots(kibi_lanes sums, kibi_quads x, kibi_quads
     return _mm_add_epi32(_mm_add_epi32(sums, first), _mm_madd_epi16(odd, _mm_srai_epi16(w, 8)));
 }
 
-#elif defined(__ARM_NEON) && defined(__aarch64__)
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+
+#define KIBI_LANES 4
+#define KIBI_MOST_PIXELS 2 /* runtimes on x86-64 have 16 registers */
+#define KIBI_MOST_BLOCKS 1
+typedef v128_t kibi_lanes;
+typedef v128_t kibi_quads;
+
+static inline kibi_lanes kibi_load_lanes(const int32_t *from)
+{
+    return wasm_v128_load(from);
+}
+
+static inline kibi_quads kibi_load_quads(const void *from)
+{
+    return wasm_v128_load(from);
+}
+
+static inline kibi_quads kibi_repeat_quad(const uint8_t *four)
+{
+    return wasm_v128_load32_splat(four);
+}
+
+static inline kibi_lanes kibi_add_dots(kibi_lanes sums, kibi_quads x, kibi_quads w)
+{
+    const v128_t even = wasm_v128_and(x, wasm_i16x8_splat(0xFF));
+    const v128_t odd = wasm_u16x8_shr(x, 8);
+    const v128_t first = wasm_i32x4_dot_i16x8(even, wasm_i16x8_shr(wasm_i16x8_shl(w, 8), 8));
+    return wasm_i32x4_add(wasm_i32x4_add(sums, first), wasm_i32x4_dot_i16x8(odd, wasm_i16x8_shr(w, 8)));
+}
+
+#elif defined(__ARM_NEON)
 #include <arm_neon.h>
 
 #define KIBI_LANES 4
+#if defined(__aarch64__)
 #define KIBI_MOST_PIXELS 4
+#else
+#define KIBI_MOST_PIXELS 2 /* half as many registers */
+#endif
 #define KIBI_MOST_BLOCKS 1
 #define KIBI_HAS_SCALE
 typedef int32x4_t kibi_lanes;
@@ -300,7 +337,14 @@ static inline kibi_lanes kibi_add_dots(kibi_lanes sums, kibi_quads x, kibi_quads
     /* A product of a byte without sign and one with sign fits 16 bits. */
     const int16x8_t low = vmulq_s16(vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x))), vmovl_s8(vget_low_s8(weights)));
     const int16x8_t high = vmulq_s16(vreinterpretq_s16_u16(vmovl_u8(vget_high_u8(x))), vmovl_s8(vget_high_s8(weights)));
-    return vaddq_s32(sums, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
+    const int32x4_t first = vpaddlq_s16(low);
+    const int32x4_t second = vpaddlq_s16(high);
+#if defined(__aarch64__)
+    return vaddq_s32(sums, vpaddq_s32(first, second));
+#else
+    return vaddq_s32(sums, vcombine_s32(vpadd_s32(vget_low_s32(first), vget_high_s32(first)),
+                                        vpadd_s32(vget_low_s32(second), vget_high_s32(second))));
+#endif
 #endif
 }
 

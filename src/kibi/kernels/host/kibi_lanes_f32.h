@@ -5,8 +5,8 @@
 #include "kibi_float.h"
 #include "kibi_lanes.h"
 
-/* kibi_floats: KIBI_LANES of them. */
-#if defined(__GNUC__) && KIBI_LANES > 1
+/* kibi_floats: KIBI_LANES of them; one where vectors of 32-bit Arm would take subnormal numbers for zeros. */
+#if defined(__GNUC__) && KIBI_LANES > 1 && !defined(__arm__)
 typedef float kibi_floats __attribute__((vector_size(4 * KIBI_LANES)));
 #define KIBI_FLOAT_VECTORS KIBI_VECTORS
 #else

@@ -1,0 +1,1 @@
+"""Programs for Linux and WebAssembly modules."""
