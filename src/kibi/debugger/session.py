@@ -60,6 +60,7 @@ class Session:
     Args:
         link: the connection, which the session owns from now on.
         name: the server's, for errors.
+        seconds: what the first answer may take, from a server that is just starting.
 
     Attributes:
         described: the registers that the server describes, by name.
@@ -70,12 +71,12 @@ class Session:
         BoardError: the server does not answer as the protocol says.
     """
 
-    def __init__(self, link: Link, name: str) -> None:
+    def __init__(self, link: Link, name: str, seconds: float = _SECONDS) -> None:
         self._link, self.name = link, name
         self._has_binary: bool | None = None
         self._is_running = False
         self._breakpoints = set[int]()
-        features = self._features()
+        features = self._features(time.monotonic() + seconds)
         self._packet_bytes = _packet_bytes(features)
         if b"QStartNoAckMode+" in features and self._request(b"QStartNoAckMode") == b"OK":
             link.acknowledges = False
@@ -267,8 +268,8 @@ class Session:
             if told[:1] != b"O":
                 raise BoardError(f"{self.name} says {_shown(told)} where the core should stop.")
 
-    def _features(self) -> tuple[bytes, ...]:
-        return tuple(self._request(b"qSupported:swbreak+;hwbreak+;xmlRegisters=arm").split(b";"))
+    def _features(self, until: float) -> tuple[bytes, ...]:
+        return tuple(self._request(b"qSupported:swbreak+;hwbreak+;xmlRegisters=arm", until).split(b";"))
 
     def _described(self, features: tuple[bytes, ...]) -> Mapping[str, Register]:
         if b"qXfer:features:read+" not in features:

@@ -205,7 +205,7 @@ class QemuCore:
         self._places = np.frombuffer(shared, PLACE, len(places), starts[3])
         self._places[:] = places
         state = self._state
-        state.bytes, state.labels_at, state.ranges_at, state.places_at = starts[-1], *starts[1:4]
+        state.labels_at, state.ranges_at, state.places_at = starts[1:4]
         state.first_place, state.place_count = first, len(places)
         state.harness, state.harness_end = harness.address, harness.end
         return file

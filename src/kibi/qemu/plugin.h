@@ -74,8 +74,7 @@ typedef struct {
     uint64_t instructions;
     uint64_t vectors;
     uint64_t label_start;
-    uint32_t bytes; /* of the shared memory; the next three are offsets in it */
-    uint32_t labels_at;
+    uint32_t labels_at; /* this and the next two are offsets in the shared memory */
     uint32_t ranges_at;
     uint32_t places_at;
     uint32_t range_count;

@@ -54,7 +54,7 @@ class State(ctypes.Structure):
         *(
             (name, ctypes.c_uint32)
             for name in (
-                "bytes", "labels_at", "ranges_at", "places_at", "range_count", "first_place", "place_count", "harness",
+                "labels_at", "ranges_at", "places_at", "range_count", "first_place", "place_count", "harness",
                 "harness_end", "label", "label_calls", "calls", "stack", "lowest_stack", "is_lost", "verdict", "fault_pc",
                 "fault_address", "fault_size", "last_range",
             )

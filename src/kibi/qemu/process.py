@@ -18,7 +18,7 @@ from kibi.targets import Target
 from kibi.targets.machine import Qemu
 from kibi.used_tools import note_tool
 
-_SECONDS = 20
+_SECONDS, _START_SECONDS = 20, 60
 _VERSION = re.compile(r"QEMU emulator version (\d+)\.(\d+)\.?(\d*)")
 _MOST_SHOWN = 400
 
@@ -132,9 +132,9 @@ class Process:
         finally:
             theirs.close()
             os.close(ended)
-        self.number = self._process.pid
+        self.number, self._owner = self._process.pid, os.getpid()
         try:
-            self.session = Session(Link(ours, "QEMU"), "QEMU")
+            self.session = Session(Link(ours, "QEMU"), "QEMU", _START_SECONDS)
         except BoardError as error:
             why = self.close()
             ours.close()
@@ -142,7 +142,7 @@ class Process:
 
     def close(self) -> str:
         """Ends QEMU, and returns what it said."""
-        if self._told.closed:
+        if self._told.closed or os.getpid() != self._owner:  # a fork of this process leaves QEMU alone
             return ""
         self._process.kill()
         self._process.wait()
