@@ -106,4 +106,4 @@ def test_templates_of_kibi_make_kernels_that_no_file_has() -> None:
 
 def test_folders_of_kernels_have_at_most_as_many_files_as_they_should() -> None:
     """What differs in types only is one text."""
-    assert len(list(kernel_folder(".").glob("*/*.[chS]"))) <= 373
+    assert len(list(kernel_folder(".").glob("*/*.[chS]"))) <= 390
