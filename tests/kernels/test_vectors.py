@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import kibi
+from kibi.engines.plan_numpy import NumpyPlanEngine
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
 from kibi.kernels.params.vectors import Conv2DVectorsParams, DepthwiseVectorsParams
-from kibi.planner import plan
+from kibi.planfile.reader import PlanFile
+from kibi.planfile.writer import plan_file
+from kibi.planner import PlannedModel, plan
 from kibi.qemu import why_not_emulated
 from kibi.quant import requantize
 from kibi.selection import Goal
@@ -262,3 +265,15 @@ def test_plain_c_under_sanitizers_equals_the_reference(tmp_path: Path) -> None:
         for outputs in outcome.outputs:
             assert_same(graph, outputs, kibi.run(graph, None, case.inputs))
         assert all(outcome.arena[byte] == CANARY for byte in gaps(made))
+
+
+def test_plan_files_on_numpy_equal_the_reference() -> None:
+    """Constants of all layers are unpacked as they were packed."""
+    used = set[str]()
+    for seed, geometry in enumerate(_GEOMETRIES):
+        case = convolution(geometry, seed)
+        graph = graph_of(case)
+        file = PlanFile(plan_file(PlannedModel.of(graph, plan(graph, target("cortex-m55")))))
+        assert_same(graph, NumpyPlanEngine(file).run(case.inputs), kibi.run(graph, None, case.inputs))
+        used |= set(file.kernels)
+    assert {_CONVOLUTION, _DEPTHWISE} <= used
