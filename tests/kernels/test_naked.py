@@ -24,6 +24,7 @@ _SETS = {
     "armv6m": "cortex-m0plus",
     "thumb2": "cortex-m3",
     "riscv": "rv32imac",
+    "helium": "cortex-m55",
 }
 _NAKED = re.compile(
     r"^(?:static KIBI_NOINLINE )?KIBI_NAKED (?:__attribute__\(\(aligned\(4\)\)\) )?[\w ]+[ *](\w+)\(", re.MULTILINE
@@ -120,7 +121,7 @@ def test_kernel_in_assembly_under_any_flag_keeps_its_bytes(
     found = _compiled(files, core, compiler, flags.split())
     # After the last instruction, which returns, gcc adds a nop where it does not optimize.
     assert not [name for name, code in wanted.items() if not found[name].startswith(code)]
-    assert all(len(code) > 20 for code in wanted.values())
+    assert all(len(code) >= 20 for code in wanted.values())
 
 
 def test_kernels_in_assembly_are_all_looked_at(tmp_path: Path) -> None:

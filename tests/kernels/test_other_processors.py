@@ -18,6 +18,7 @@ _SETS = {
     "armv6m": "cortex-m0plus",
     "thumb2": "cortex-m3",
     "riscv": "rv32imac",
+    "helium": "cortex-m55",
 }
 _SOFT = "-mfloat-abi=soft"
 

@@ -8,6 +8,7 @@ from tests.mutations.emulator import EMULATOR
 from tests.mutations.evaluation import EVALUATION
 from tests.mutations.frontends import FRONTENDS
 from tests.mutations.gate import GATE
+from tests.mutations.helium_kernels import HELIUM_KERNELS
 from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
 from tests.mutations.packages import PACKAGES
@@ -21,7 +22,8 @@ from tests.mutations.sweeps import SWEEPS
 from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
-    *KERNELS, *RISCV_KERNELS, *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
+    *KERNELS, *HELIUM_KERNELS, *RISCV_KERNELS,
+    *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
     *QUANTIZATION, *GATE, *PACKAGES, *PAGES, *EMULATOR, *DEBUGGER, *QEMU,
 )  # fmt: skip
 """In the order in which they are tried."""

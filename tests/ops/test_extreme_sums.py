@@ -102,7 +102,10 @@ def test_sums_beyond_their_bits_wrap_as_in_tflm(extreme: Sequence[tuple[Case, Gr
 
 @pytest.mark.parametrize(
     ("processor", "goal"),
-    sample([("host", Goal.FLASH), ("host", Goal.SPEED), ("cortex-m4", Goal.SPEED)], [("host", Goal.SPEED)]),
+    sample(
+        [("host", Goal.FLASH), ("host", Goal.SPEED), ("cortex-m4", Goal.SPEED), ("cortex-m55", Goal.SPEED)],
+        [("host", Goal.SPEED)],
+    ),
     ids=str,
 )
 def test_sums_beyond_their_bits_are_defined_in_c(

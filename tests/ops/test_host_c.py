@@ -90,7 +90,7 @@ def _check(drawn: Sequence[tuple[Case, Graph]], wanted: Sequence[Sequence[Array]
 
 @pytest.mark.parametrize(
     ("processor", "goal"),
-    sample([("host", Goal.FLASH), ("cortex-m4", Goal.SPEED)], [("cortex-m4", Goal.SPEED)]),
+    sample([("host", Goal.FLASH), ("cortex-m4", Goal.SPEED), ("cortex-m55", Goal.SPEED)], [("cortex-m4", Goal.SPEED)]),
     ids=str,
 )
 def test_host_c_under_sanitizers_equals_tflm(

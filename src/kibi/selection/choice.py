@@ -13,10 +13,12 @@ from kibi.selection.conv2d_columns import CONV2D_COLUMNS
 from kibi.selection.conv2d_halves import CONV2D_HALVES
 from kibi.selection.conv2d_pieces import CONV2D_PIECES
 from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
+from kibi.selection.conv2d_vectors import CONV2D_VECTORS, FULLY_CONNECTED_VECTORS
 from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.depthwise_multiplied import DEPTHWISE_MULTIPLIED
+from kibi.selection.depthwise_vectors import DEPTHWISE_VECTORS
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
 from kibi.selection.fully_connected_halves import FULLY_CONNECTED_HALVES
 from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOCKS
@@ -28,6 +30,9 @@ from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
 
 VARIANTS: tuple[Variant, ...] = (
+    CONV2D_VECTORS,
+    FULLY_CONNECTED_VECTORS,
+    DEPTHWISE_VECTORS,
     CONV2D_3X3X1,
     CONV2D_WINOGRAD,
     CONV2D_COLUMNS,

@@ -9,24 +9,35 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.ops.windows.convolution_blocks import apart_scratch_bytes
 from kibi.selection.conv2d_blocks import CONV2D_BLOCKS
 from kibi.selection.conv2d_halves import CONV2D_HALVES, MOST_PIXELS
+from kibi.selection.conv2d_vectors import CONV2D_VECTORS
+from kibi.selection.conv2d_vectors import MOST_PIXELS as PIXELS_OF_VECTORS
 from kibi.selection.convolution_call import window_of
 from kibi.selection.sums import MOST_SIZE
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
 
 
-def _apart(call: KernelCall) -> int:
-    return apart_scratch_bytes(window_of(call))
+def _apart(call: KernelCall) -> int | None:
+    return apart_scratch_bytes(window_of(call)) or None
 
 
-def _of_halves(call: KernelCall) -> int:
-    return CONV2D_HALVES.scratch_bytes(call, Goal.BALANCED)
+def _of_halves(call: KernelCall) -> int | None:
+    return CONV2D_HALVES.scratch_bytes(call, Goal.BALANCED) or None
 
 
-_KERNELS: MappingProxyType[str, tuple[Variant, int, Callable[[KernelCall], int]]] = MappingProxyType(
-    {"armv7em": (CONV2D_BLOCKS, 4, _apart), "riscv": (CONV2D_HALVES, MOST_PIXELS, _of_halves)}
+def _of_vectors(call: KernelCall) -> int:
+    return CONV2D_VECTORS.scratch_bytes(call, Goal.BALANCED)
+
+
+_KERNELS: MappingProxyType[str, tuple[Variant, int, Callable[[KernelCall], int | None]]] = MappingProxyType(
+    {
+        "helium": (CONV2D_VECTORS, PIXELS_OF_VECTORS, _of_vectors),
+        "armv7em": (CONV2D_BLOCKS, 4, _apart),
+        "riscv": (CONV2D_HALVES, MOST_PIXELS, _of_halves),
+    }
 )
-"""For a kernel set: the kernel, pixels of its fastest block, of which whole ones in a row gain nothing, and its scratch."""
+"""For a kernel set: the kernel, pixels of its fastest block, of which whole ones in a row gain nothing, and its scratch; None where
+it does not make the layer."""
 
 
 def wide_general(view: NodeView, general: KernelCall, target: Target) -> KernelCall | None:
@@ -50,7 +61,7 @@ def wide_general(view: NodeView, general: KernelCall, target: Target) -> KernelC
         return None
     wide = KernelCall("kibi_conv2d_s8", layer.replaced(input_width=width, output_width=width))
     scratch_bytes = scratch(wide)
-    return replace(wide, scratch_bytes=scratch_bytes) if scratch_bytes else None
+    return None if scratch_bytes is None else replace(wide, scratch_bytes=scratch_bytes)
 
 
 def wide_call(wide: KernelCall, target: Target) -> KernelCall | None:

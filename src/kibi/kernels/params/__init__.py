@@ -26,12 +26,14 @@ from kibi.kernels.params import (
     signal,
     transpose_conv,
     unary,
+    vectors,
 )
 from kibi.kernels.params.description import Field, FieldKind, Params, array, number, subgraph
 
 _FAMILIES = (
     binary, control, convolution_lanes, conv2d, conv2d_packed, depthwise_conv2d, transpose_conv, detection,
     fully_connected, halves, movement, normalization, odd_channels, pooling, recurrent, reductions, resize, signal, unary,
+    vectors,
 )  # fmt: skip
 PARAMS: Mapping[str, type[Params]] = MappingProxyType(
     {

@@ -413,4 +413,44 @@ typedef struct {
  * whole pairs. */
 void kibi_conv2d_s8_halves(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_halves_params *params, void *scratch);
 
+typedef struct {
+    /* [output_channels][weight_step]; zeros follow a window's weights, and are those of channels up to four, where
+     * there are fewer */
+    const int8_t *filter;
+    /* [fours of channels][9]: the biases of channels 0, 2, 1 and 3, which include -input_zero_point * the sum of the
+     * channel's filter; four multipliers, 0 ... 2**31 - 1; four shifts, a byte each, the lowest one first, to the
+     * right by 1 ... 31. Where the number of channels is not a multiple of four, the last four have some of those
+     * before them, too. No sum overflows */
+    const int32_t *scales;
+    int16_t input_width;
+    int16_t input_channels;
+    int16_t output_width;
+    int16_t output_channels;
+    int16_t input_zero_point;
+    int16_t output_zero_point;
+    int16_t activation_min;
+    int16_t activation_max;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;        /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;      /* across */
+    int16_t pad;           /* columns of padding before the first input column */
+    int16_t pixels;        /* of a block: at most 3, and 1 where there are fewer than four channels */
+    /* 1: windows are copied to scratch; 0: they are pieces of a row, inside the input, and are read there */
+    int16_t gathers;
+    /* whose windows are copied at once; 1 where they are not, and where the number of channels is no multiple of
+     * four */
+    int16_t blocks;
+    /* from a channel's weights to the next one's: the elements of a window, or 16, where they are fewer, and rows
+     * are whole blocks of three pixels */
+    int16_t weight_step;
+} kibi_conv2d_s8_vectors_params;
+
+/* CONV_2D, or FULLY_CONNECTED as one, four channels and up to three pixels at a time: one output row.
+ * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
+ * read: a block's windows are read before its first channel is written, or, where they are not copied, before its last four are.
+ * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.
+ * scratch: the windows of a block, where they are copied. */
+void kibi_conv2d_s8_vectors(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_vectors_params *params, void *scratch);
+
 #endif

@@ -314,4 +314,32 @@ typedef struct {
 void kibi_depthwise_conv2d_s8_columns_odd(int8_t *output, const int8_t *const *rows,
                                           const kibi_depthwise_conv2d_s8_columns_odd_params *params, void *scratch);
 
+typedef struct {
+    /* [blocks of sixteen channels][72]: what kibi_vector_taps_s8.h says of a block. Zeros are the constants of
+     * channels after the last one; where pixels are computed together, the block has the channels of all. Where the
+     * number of channels is no multiple of 4, the last block has the last sixteen channels, or, where there are
+     * fewer, the last four */
+    const int32_t *blocks;
+    int16_t input_width;
+    int16_t channels;          /* of the input, at least 4 */
+    int16_t input_zero_point;  /* -128 ... 127 */
+    int16_t output_width;
+    int16_t output_zero_point; /* -128 ... 127 */
+    int16_t activation_min;    /* -128 ... 127 */
+    int16_t activation_max;    /* -128 ... 127 */
+    int16_t stride;            /* across; the pointers to rows account for the stride of rows */
+    int16_t dilation;          /* across */
+    int16_t pad;               /* columns of padding before the first input column */
+    /* neighbouring pixels whose channels are those of one block: more than 1 only where the stride is 1 */
+    int16_t together;
+} kibi_depthwise_conv2d_s8_vectors_params;
+
+/* DEPTHWISE_CONV_2D with multiplier 1 and a window of three by three: one output row, sixteen channels at a time.
+ * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read:
+ * sixteen channels are written in order, and of a window they are read right before.
+ * rows: 3 pointers to [input_width][channels]; a row outside the input holds input_zero_point.
+ * scratch: none. */
+void kibi_depthwise_conv2d_s8_vectors(int8_t *output, const int8_t *const *rows,
+                                      const kibi_depthwise_conv2d_s8_vectors_params *params, void *scratch);
+
 #endif

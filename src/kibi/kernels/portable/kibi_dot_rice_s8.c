@@ -2,7 +2,7 @@
 #include "kibi_dot_rice_s8.h"
 
 /* The bits from the next code on: at least 25, its first one highest. */
-static inline uint32_t window(const uint8_t *first, uint32_t at)
+static inline uint32_t bits_from(const uint8_t *first, uint32_t at)
 {
     const uint8_t *const four = first - (at >> 3);
     const uint32_t bits = four[0] | (uint32_t)four[1] << 8 | (uint32_t)four[2] << 16 | (uint32_t)four[3] << 24;
@@ -34,7 +34,7 @@ uint32_t kibi_dot_rice_s8(uint32_t start, const int8_t *x, int32_t count, kibi_r
     while (x != end) {
         uint32_t bits, first, second;
         at = KIBI_NOT_ABOVE(at, from->last);
-        bits = window(first_four, at);
+        bits = bits_from(first_four, at);
         first = zeros(bits);
         bits <<= first;
         sum += (((uint32_t)multiples[first] << k) + (bits >> rest)) * (uint32_t)x[0];
@@ -48,7 +48,7 @@ uint32_t kibi_dot_rice_s8(uint32_t start, const int8_t *x, int32_t count, kibi_r
     if ((count & 1) != 0) {
         uint32_t bits, first;
         at = KIBI_NOT_ABOVE(at, from->last);
-        bits = window(first_four, at);
+        bits = bits_from(first_four, at);
         first = zeros(bits);
         sum += (((uint32_t)multiples[first] << k) + (bits << first >> rest)) * (uint32_t)x[0];
         at += first + k + 1u;

@@ -1,0 +1,122 @@
+"""Parameters of the kernels of CONV_2D and DEPTHWISE_CONV_2D for cores with vectors, whose lanes hold neighbours in memory."""
+
+from types import MappingProxyType
+
+from kibi.dtypes import Array, DType
+from kibi.kernels.params.description import Params, array, number
+
+_REST = "(output_width - output_width // pixels * pixels)"
+"""Pixels after whole blocks."""
+_NOT_16 = "max(weight_step - 16, 16 - weight_step)"
+"""0 where windows are one vector."""
+
+
+class Conv2DVectorsParams(Params, kernels=("kibi_conv2d_s8_vectors",)):
+    """CONV_2D of s8, and FULLY_CONNECTED as one, in blocks of four channels and up to three pixels."""
+
+    filter: Array = array(
+        DType.S8,
+        "[output_channels][weight_step]; zeros follow a window's weights, and are those of channels up to four, where there are "
+        "fewer",
+    )
+    scales: Array = array(
+        DType.S32,
+        "[fours of channels][9]: the biases of channels 0, 2, 1 and 3, which include -input_zero_point * the sum of the channel's "
+        "filter; four multipliers, 0 … 2**31 - 1; four shifts, a byte each, the lowest one first, to the right by 1 … 31. Where "
+        "the number of channels is not a multiple of four, the last four have some of those before them, too. No sum overflows",
+        is_packed=True,
+    )
+    input_width: int = number(DType.S16)
+    input_channels: int = number(DType.S16)
+    output_width: int = number(DType.S16)
+    output_channels: int = number(DType.S16)
+    input_zero_point: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16)
+    activation_min: int = number(DType.S16)
+    activation_max: int = number(DType.S16)
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    pixels: int = number(DType.S16, "of a block: at most 3, and 1 where there are fewer than four channels")
+    gathers: int = number(
+        DType.S16, "1: windows are copied to scratch; 0: they are pieces of a row, inside the input, and are read there"
+    )
+    blocks: int = number(
+        DType.S16,
+        "whose windows are copied at once; 1 where they are not, and where the number of channels is no multiple of four",
+    )
+    weight_step: int = number(
+        DType.S16,
+        "from a channel's weights to the next one's: the elements of a window, or 16, where they are fewer, and rows are whole "
+        "blocks of three pixels",
+    )
+    # Where windows are not copied, all that makes them more than a piece of a row is multiplied by 1.
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
+            min(kernel_width, min(stride, min(dilation, min(pixels, blocks)))))))))
+        require: 0 <= pad
+        require: pixels <= 3
+        require: (pixels - 1) * (4 - output_channels) <= 0
+        require: 0 <= gathers <= 1
+        require: (1 - gathers) * max(pad + kernel_rows - 1 + (dilation - 1) * (kernel_width - 1), \
+            (output_width - 1) * stride + kernel_width - input_width) <= 0
+        require: kernel_rows * kernel_width * input_channels <= weight_step
+        array filter: max(4, output_channels) * weight_step
+        array scales: 9 * ceil(output_channels, 4)
+        input: kernel_rows x input_width * input_channels
+        output: output_width * output_channels
+        scratch: gathers * blocks * pixels * kernel_rows * kernel_width * input_channels
+    """
+    parts = MappingProxyType(
+        {
+            "KIBI_VECTOR_PIXELS_OF_1": ("2 <= pixels", f"1 <= ({_REST} - 1) * ({_REST} - 1)"),
+            "KIBI_VECTOR_PIXELS_OF_2": ("1 <= (pixels - 2) * (pixels - 2)", f"1 <= ({_REST} - 2) * ({_REST} - 2)"),
+            "KIBI_VECTOR_PIXELS_OF_3": (f"min(pixels - 2, {_NOT_16}) <= 0",),
+            "KIBI_VECTOR_PIXELS_OF_SHORT": (f"1 <= max(3 - pixels, {_NOT_16})",),
+            "KIBI_VECTOR_PIXELS_OF_EXCESS": (f"min({_NOT_16}, kernel_rows * kernel_width * input_channels % 16) <= 0",),
+        }
+    )
+
+
+class DepthwiseVectorsParams(Params, kernels=("kibi_depthwise_conv2d_s8_vectors",)):
+    """DEPTHWISE_CONV_2D of s8 with multiplier 1 and a window of three by three, sixteen channels at a time."""
+
+    blocks: Array = array(
+        DType.S32,
+        "[blocks of sixteen channels][72]: what kibi_vector_taps_s8.h says of a block. Zeros are the constants of channels after "
+        "the last one; where pixels are computed together, the block has the channels of all. Where the number of channels is no "
+        "multiple of 4, the last block has the last sixteen channels, or, where there are fewer, the last four",
+        is_packed=True,
+    )
+    input_width: int = number(DType.S16)
+    channels: int = number(DType.S16, "of the input, at least 4")
+    input_zero_point: int = number(DType.S16, "-128 … 127")
+    output_width: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16, "-128 … 127")
+    activation_min: int = number(DType.S16, "-128 … 127")
+    activation_max: int = number(DType.S16, "-128 … 127")
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    together: int = number(
+        DType.S16, "neighbouring pixels whose channels are those of one block: more than 1 only where the stride is 1"
+    )
+    contract = """
+        require: 1 <= min(input_width, min(channels, min(output_width, min(stride, min(dilation, together)))))
+        require: 0 <= pad
+        require: 4 <= channels
+        require: (together - 1) * (stride - 1) <= 0
+        require: (together - 1) * (together * channels - 16) <= 0
+        require: (output_width - 1) * stride + 2 * dilation < 2**15
+        array blocks: 72 * (ceil(channels, 16) + min(1, channels % 4) * (1 - min(1, channels // 16)))
+        input: 3 x input_width * channels
+        output: output_width * channels
+    """
+    parts = MappingProxyType(
+        {
+            "KIBI_VECTOR_TAPS_ROUNDED_AWAY": ("output_zero_point <= activation_min",),
+            "KIBI_VECTOR_TAPS_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),
+        }
+    )

@@ -1,0 +1,74 @@
+"""Layers of s8 whose constants are packed for cores with vectors: they are unpacked once, and computed as all others are."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.planfile.in_numpy.call import Call, Numbers
+from kibi.planfile.in_numpy.products import Scaling, convolve, finish
+from kibi.planfile.in_numpy.registry import kernel
+
+_FOUR, _LANES, _TAPS = 4, 16, 9
+_BIASES, _WEIGHTS = 16, 36
+"""Words of a block."""
+
+
+def _first_places(channels: int, blocks: int, size: int) -> NDArray[np.int64]:
+    """Where each channel is in blocks of a size, for the first time; the last block may have the last channels."""
+    place = np.arange(channels)
+    last = channels - size
+    return np.where(place < (blocks - 1) * size, place, place - last + (blocks - 1) * size if last >= 0 else place)
+
+
+def _of_pixels(call: Call) -> tuple[Numbers, Scaling]:
+    """Weights as they are, and scales of fours of channels: the biases of channels 0, 2, 1 and 3 come first."""
+    p = call.numbers
+    fours = -(-p.output_channels // _FOUR)
+    shape = (p.output_channels, p.kernel_rows, p.kernel_width, p.input_channels)
+    size = p.kernel_rows * p.kernel_width * p.input_channels
+    filters = call.array("filter", max(_FOUR, p.output_channels), p.weight_step)
+    weights = filters[: p.output_channels, :size].astype(np.int64).reshape(shape)
+    scales = call.array("scales", fours, 9)
+    shifts = np.ascontiguousarray(scales[:, 8:]).view(np.int8)
+    parts = (scales[:, [0, 2, 1, 3]], scales[:, 4:8], shifts)
+    places = _first_places(p.output_channels, fours, _FOUR)
+    return weights, Scaling(*(part.reshape(-1)[places].astype(np.int64) for part in parts))
+
+
+def _of_taps(call: Call) -> tuple[Numbers, Scaling]:
+    """Blocks of sixteen channels; biases and scales of each fourth one are side by side."""
+    p = call.numbers
+    has_four = p.channels % _FOUR != 0 and p.channels < _LANES
+    count = -(-p.channels // _LANES) + has_four
+    blocks = call.array("blocks", count, _BIASES + _WEIGHTS + 20)
+    bias, taps, scales = np.split(blocks, [_BIASES, _BIASES + _WEIGHTS], axis=1)
+    scales = scales.reshape(count, _FOUR, 5)
+    parts = (
+        bias.reshape(count, _FOUR, _FOUR), scales[:, :, :_FOUR],
+        np.ascontiguousarray(scales[:, :, _FOUR:]).view(np.int8).reshape(count, _FOUR, _FOUR),
+    )  # fmt: skip
+    weights = (
+        np.ascontiguousarray(taps).view(np.int8).reshape(count, _TAPS, _LANES).transpose(0, 2, 1).reshape(-1, 3, 3)
+    )
+    if has_four:
+        place = np.arange(p.channels)
+        whole = p.channels // _FOUR * _FOUR
+        places = np.where(place < whole, place, place - (p.channels - _FOUR) + _LANES)
+    else:
+        is_whole = p.channels % _FOUR == 0
+        places = np.arange(p.channels) if is_whole else _first_places(p.channels, count, _LANES)
+    scaling = Scaling(*(part.transpose(0, 2, 1).reshape(-1)[places].astype(np.int64) for part in parts))
+    return weights[places].astype(np.int64)[..., None], scaling
+
+
+@kernel("kibi_conv2d_s8_vectors")
+def convolution(call: Call) -> None:
+    """CONV_2D, and FULLY_CONNECTED as one."""
+    weights, scaling = call.once(lambda: _of_pixels(call))
+    finish(call, convolve(call, weights, 1, call.numbers.input_zero_point), scaling)
+
+
+@kernel("kibi_depthwise_conv2d_s8_vectors")
+def depthwise(call: Call) -> None:
+    """DEPTHWISE_CONV_2D three by three."""
+    weights, scaling = call.once(lambda: _of_taps(call))
+    finish(call, convolve(call, weights, call.numbers.channels, call.numbers.input_zero_point), scaling)

@@ -1,0 +1,98 @@
+"""DEPTHWISE_CONV_2D three by three, sixteen channels at a time, for cores with vectors."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibi.ir import KernelCall
+from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
+from kibi.kernels.params.needed_parts import needed_parts
+from kibi.kernels.params.vectors import DepthwiseVectorsParams
+from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
+from kibi.selection.variant import Goal, Variant
+
+_LANES, _TAPS = 16, 9
+_FOUR = 4
+_MOST_REACH = 1 << 15
+"""Columns from the first to the last one of a row's windows stay below it."""
+
+
+def pack(call: KernelCall) -> KernelCall | None:
+    """Constants in blocks; None for other windows or channels, for weights of -128, and where sums are not simple.
+
+    The products of two taps are added up in 16 bits: two of -128 times -128 would not fit.
+    """
+    layer = call.params_as(DepthwiseS8Params)
+    reach = (layer.output_width - 1) * layer.stride + 2 * layer.dilation
+    if (layer.kernel_rows, layer.kernel_width) != (3, 3) or layer.channels < _FOUR or reach >= _MOST_REACH:
+        return None
+    if max(layer.scalars.values()) > MOST_SIZE or layer.filter.min() == np.iinfo(np.int8).min:
+        return None
+    channels = channels_of(layer, layer.filter.reshape(-1, layer.channels).T)
+    sums = simple_sums(channels.weights, channels.bias, channels.multiplier, channels.shift)
+    if sums is None:
+        return None
+    is_shared = layer.stride == 1 and layer.channels < _LANES and _LANES % layer.channels == 0
+    together = min(_LANES // layer.channels, layer.output_width) if is_shared else 1
+    together = together if together * layer.channels == _LANES else 1
+    params = DepthwiseVectorsParams(
+        blocks=_blocks(channels.weights, sums, together), together=together, **layer.scalars_for(DepthwiseVectorsParams)
+    )
+    # Channels that are computed for the second time are read after the first of their outputs were written.
+    again = _channels_again(layer.channels)
+    distances = tuple(None if each is None else each + again for each in call.inplace_distance_bytes)
+    return KernelCall(
+        "kibi_depthwise_conv2d_s8_vectors", params, inplace_distance_bytes=distances, features=needed_parts(params)
+    )
+
+
+def _last_block(channels: int) -> int:
+    """Channels of the last block, where they are no whole fours."""
+    return _LANES if channels >= _LANES else _FOUR
+
+
+def _channels_again(channels: int) -> int:
+    """Channels that a pixel's last block has from those before it."""
+    return 0 if channels % _FOUR == 0 else -channels % _last_block(channels)
+
+
+def _places(channels: int, together: int) -> NDArray[np.int64]:
+    """Returns the channel at each place of all blocks, `[blocks * 16]`; -1 where there is none.
+
+    Args:
+        channels: of the layer.
+        together: how many times all of them come.
+    """
+    if channels % _FOUR == 0:
+        found = np.tile(np.arange(channels), together)
+    else:
+        last = _last_block(channels)
+        whole = np.arange(channels // last * last)
+        found = np.concatenate([whole, np.full(-len(whole) % _LANES, -1), np.arange(channels - last, channels)])
+    return np.pad(found, (0, -len(found) % _LANES), constant_values=-1)
+
+
+def _blocks(weights: NDArray[np.int8], sums: SimpleSums, together: int) -> NDArray[np.int32]:
+    """Returns `[words]`: of each sixteen channels biases, weights `[9][16]`, and multipliers and shifts.
+
+    Args:
+        weights: `[C, 9]`.
+        sums: of the channels.
+        together: how many times all channels come.
+    """
+    of = _places(len(weights), together)
+    bias, multiplier, shift = (
+        # A channel's place is 4 * i + j: those of a j are side by side in a vector.
+        np.where(of < 0, 0, each[of].astype(np.int64)).reshape(-1, _FOUR, _FOUR).transpose(0, 2, 1)
+        for each in (sums.bias, sums.multiplier, sums.shift)
+    )
+    taps = np.where(of[:, None] < 0, 0, weights[of]).astype(np.int8).reshape(-1, _LANES, _TAPS).transpose(0, 2, 1)
+    words = np.ascontiguousarray(taps).reshape(len(bias), -1).view("<i4")
+    shifts = np.ascontiguousarray(shift.astype(np.int8)).view("<i4")
+    scales = np.concatenate([multiplier.astype(np.int32), shifts], axis=2)
+    blocks = [bias.astype(np.int32).reshape(len(bias), -1), words, scales.reshape(len(bias), -1)]
+    return np.concatenate(blocks, axis=1).astype(np.int32).reshape(-1)
+
+
+DEPTHWISE_VECTORS = Variant(
+    "kibi_depthwise_conv2d_s8_vectors", "kibi_depthwise_conv2d_s8", "helium", frozenset(Goal), pack
+)

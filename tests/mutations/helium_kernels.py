@@ -1,0 +1,48 @@
+"""Mutations of the kernels for Helium and of how layers get them."""
+
+from tests.mutations.mutation import Mutation
+
+_VECTORS = "tests/kernels/test_vectors.py"
+
+HELIUM_KERNELS = (
+    Mutation(
+        "kernels.helium-rounds-halves-up-below-zero",
+        "kernels/helium/kibi_vector_pixels_s8.c",
+        '"vadd.i32 " sums ", " sums ", q2\\n"',
+        '"vadd.i32 " sums ", " sums ", q3\\n"',
+        "Halves below zero are rounded to other numbers.",
+        (_VECTORS, "-k", "boundary and m55 and zig"),
+    ),
+    Mutation(
+        "kernels.helium-windows-are-whole-vectors",
+        "kernels/helium/kibi_vector_pixels_s8.c",
+        '"vctp.8 r4\\n"',
+        '"vctp.8 r0\\n"',
+        "Windows of fewer than sixteen elements are read beyond their ends.",
+        (_VECTORS, "-k", "equal_the_reference and m55 and zig"),
+    ),
+    Mutation(
+        "kernels.helium-pairs-of-products-overflow",
+        "selection/depthwise_vectors.py",
+        " or layer.filter.min() == np.iinfo(np.int8).min",
+        "",
+        "Weights of -128 are taken, whose products with -128 have no room in pairs.",
+        (_VECTORS, "-k", "refuse"),
+    ),
+    Mutation(
+        "kernels.helium-channels-twice-in-place",
+        "selection/depthwise_vectors.py",
+        "each + again for each",
+        "each for each",
+        "Outputs may be written over channels that are read once more.",
+        (_VECTORS, "-k", "declared_distance and m4"),
+    ),
+    Mutation(
+        "kernels.helium-blocks-in-place",
+        "selection/conv2d_vectors.py",
+        "written = (first + pixels - 1) * channels + _last_channel(channels)",
+        "written = first * channels",
+        "Outputs may be written over windows that are read again for other channels.",
+        (_VECTORS, "-k", "declared_distance and m4"),
+    ),
+)
