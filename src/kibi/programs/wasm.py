@@ -61,7 +61,7 @@ class WasmProgram:
     """
 
     def __init__(self, image: Image, target: Target) -> None:
-        self._wasmtime: Any = _wasmtime()
+        self._wasmtime: Any = wasmtime()
         self._image, self._target = image, target
         self._blocks: list[_Block] = []
         try:
@@ -180,7 +180,7 @@ class WasmProgram:
             raise EmulationError(f"{what} of {size_bytes:,} bytes outside of linear memory", address=address)
 
 
-def _wasmtime() -> "ModuleType":
+def wasmtime() -> "ModuleType":
     """The runtime.
 
     Raises:

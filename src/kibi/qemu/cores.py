@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 
 from kibi.emulator import Core, Stored
+from kibi.errors import ToolchainError
+from kibi.programs.linux import qemu_for
+from kibi.programs.wasm import wasmtime
 from kibi.qemu.core import QemuCore
 from kibi.qemu.process import why_missing
-from kibi.targets import Memory, Target
+from kibi.targets import Memory, Runner, Target
 from kibi.toolchain import Image
 
 
@@ -36,8 +39,24 @@ def emulated(
 
 
 def why_not_emulated(target: Target) -> str:
-    """Says why no code for a target runs here; empty where it does."""
+    """Says why no emulated core runs code for a target here; empty where one does."""
     return missing_qemu(target) if target.emulator else f"nothing emulates {target.name}"
+
+
+def why_not_run(target: Target) -> str:
+    """Says why no code for a target runs here: on an emulated core, as a program, or on this machine; empty where it does."""
+    if target.is_host:
+        return ""
+    if not target.is_program:
+        return why_not_emulated(target)
+    try:
+        if target.runner is Runner.WASMTIME:
+            wasmtime()
+        else:
+            qemu_for(target)
+    except ToolchainError as error:
+        return str(error).removesuffix(".")
+    return ""
 
 
 def missing_qemu(target: Target) -> str:

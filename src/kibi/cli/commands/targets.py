@@ -14,7 +14,7 @@ def targets(*, as_json: AsJson = False) -> None:
 
     Models can be compiled for all of them, and measured on those that something runs: an emulated core, QEMU or wasmtime.
     """
-    from kibi.qemu import why_not_emulated  # noqa: PLC0415 - verbs pay for what they use
+    from kibi.qemu import why_not_run  # noqa: PLC0415 - verbs pay for what they use
 
     if as_json:
         print_json({"targets": [_record(target) for target in all_targets()]})
@@ -33,7 +33,7 @@ def targets(*, as_json: AsJson = False) -> None:
         )
     show(console, rows)
     say(console)
-    missing = dict.fromkeys(filter(None, (why_not_emulated(each) for each in all_targets() if each.emulator)))
+    missing = dict.fromkeys(filter(None, (why_not_run(each) for each in all_targets() if each.is_known)))
     for why in missing:
         say(console, f"Not here: {why}.")
     say(
@@ -55,12 +55,12 @@ def clock_text(target: Target) -> str:
 
 
 def _record(target: Target) -> dict[str, Any]:
-    from kibi.qemu import why_not_emulated  # noqa: PLC0415
+    from kibi.qemu import why_not_run  # noqa: PLC0415
 
     timing = target.timing.value if target.timing else None
     found = target.qemu
     qemu = found and {"machine": found.machine.name, "cpu": found.cpu, "stands_for": found.stands_for}
-    further = {"emulator": target.emulator, "missing": why_not_emulated(target)}
+    further = {"emulator": target.emulator, "missing": why_not_run(target)}
     return {
         **asdict(target),
         "timing": timing,
