@@ -76,7 +76,7 @@ def test_qemu_ends_when_its_user_is_killed(source: Path) -> None:
 
 def test_missing_qemu_is_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """To measure fails; to verify leaves the device out, and runs the portable twins in C on this machine."""
-    monkeypatch.setattr(process.shutil, "which", lambda _: None)
+    monkeypatch.setattr("kibi.qemu.process.shutil.which", lambda _: None)
     text = "qemu-system-arm is not on PATH. Install it, for example by `apt install qemu-system-arm`"
     processor = target("cortex-m55")
     assert missing_qemu(processor) == why_not_emulated(processor) == text
