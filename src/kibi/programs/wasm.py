@@ -62,6 +62,7 @@ class WasmProgram:
 
     def __init__(self, image: Image, target: Target) -> None:
         self._wasmtime: Any = wasmtime()
+        note_tool(f"wasmtime {version('wasmtime')}")
         self._image, self._target = image, target
         self._blocks: list[_Block] = []
         try:
@@ -192,7 +193,6 @@ def wasmtime() -> "ModuleType":
         raise ToolchainError(
             f"WebAssembly runs in wasmtime, which cannot be imported ({error}). Install it by `pip install 'kibi[wasm]'`."
         ) from None
-    note_tool(f"wasmtime {version('wasmtime')}")
     return found
 
 
