@@ -17,11 +17,11 @@ from pathlib import Path
 
 from blocks import ROOT, BlockError, missing, replaced, run_blocks
 
-_README, _KERNELS, _PLAN_FILE, _UPDATES, _WEIGHTS, _BOARDS, _CYCLES = (
+_README, _KERNELS, _PLAN_FILE, _UPDATES, _WEIGHTS, _BOARDS, _CYCLES, _TARGETS = (
     ROOT / name
     for name in (
         "README.md", "docs/kernels.md", "docs/plan-file.md", "docs/field-updates.md", "docs/compressed-weights.md",
-        "docs/boards.md", "docs/cycles.md",
+        "docs/boards.md", "docs/cycles.md", "docs/targets.md",
     )
 )  # fmt: skip
 _STALE, _OTHER_TOOLS = 1, 3
@@ -68,7 +68,7 @@ def written() -> Mapping[Path, Callable[[], str]]:
 
 def _document(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
-    if path in (_README, _KERNELS, _PLAN_FILE, _UPDATES, _WEIGHTS, _BOARDS, _CYCLES):
+    if path in (_README, _KERNELS, _PLAN_FILE, _UPDATES, _WEIGHTS, _BOARDS, _CYCLES, _TARGETS):
         text = _with_tables(path, text)
     return run_blocks(text)
 
@@ -76,6 +76,7 @@ def _document(path: Path) -> str:
 def _with_tables(path: Path, text: str) -> str:
     import tables  # noqa: PLC0415 - as above
     from beside_tflm import beside_sentence  # noqa: PLC0415 - as above
+    from target_tables import target_tables  # noqa: PLC0415 - as above
 
     made: Mapping[Path, Mapping[str, Callable[[], str]]] = {
         _README: {
@@ -88,6 +89,7 @@ def _with_tables(path: Path, text: str) -> str:
         _PLAN_FILE: {"records": tables.records},
         _UPDATES: {"package": tables.package_records},
         _BOARDS: {"boards": tables.boards_table},
+        _TARGETS: {"figures": target_tables},
         _CYCLES: {"memories": tables.memories_table},
         _WEIGHTS: {"weights": tables.recorded_weights, "int4": tables.recorded_int4},
     }
