@@ -277,3 +277,11 @@ def test_plan_files_on_numpy_equal_the_reference() -> None:
         assert_same(graph, NumpyPlanEngine(file).run(case.inputs), kibi.run(graph, None, case.inputs))
         used |= set(file.kernels)
     assert {_CONVOLUTION, _DEPTHWISE} <= used
+
+
+def test_arenas_are_worth_more_than_windows_of_single_pixels() -> None:
+    """Where the M4's kernel takes no scratch, that one runs the layer, but for speed."""
+    graph = graph_of(convolution(Geometry(32, 16, kernel=(3, 5), padding="VALID", size=(3, 5))))
+    found = {goal: choose(graph.general_calls, target("cortex-m55"), goal)[0] for goal in (Goal.BALANCED, Goal.SPEED)}
+    assert (found[Goal.BALANCED].kernel, found[Goal.BALANCED].scratch_bytes) == ("kibi_fully_connected_s8_blocks", 0)
+    assert (found[Goal.SPEED].kernel, found[Goal.SPEED].scratch_bytes) == (_CONVOLUTION, 3 * 5 * 32)

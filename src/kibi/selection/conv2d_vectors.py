@@ -11,7 +11,7 @@ from kibi.kernels.params.fully_connected import FullyConnectedS8Params
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.kernels.params.vectors import Conv2DVectorsParams
 from kibi.ops.overlap import least_distance
-from kibi.selection.convolution_call import blocks_distance, dense, window_of
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch, dense, window_of
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
@@ -20,8 +20,10 @@ _FOUR = 4
 """Channels whose outputs are scaled at once."""
 MOST_PIXELS = 3
 """Of a block."""
-_FEW_BYTES, _ROOMY_BYTES = 2048, 8192
-"""The most scratch for several windows where the arena should be small, and the most that is of use."""
+_FEW_BYTES, _ROOMY_BYTES = 512, 8192
+"""The most scratch where the arena should be small and blocks of other kernels have none, and the most that is of use."""
+_SHARE = 4
+"""Of the rows that a window reads: then scratch has at most one part in so many of their bytes."""
 _VECTOR = 16
 """Elements of a vector."""
 _SHORT_BYTES = 256
@@ -171,14 +173,23 @@ def _distance(call: KernelCall, blocks: list[int]) -> int:
 
 
 def scratch(call: KernelCall, goal: Goal) -> int:
-    """The bytes of scratch for the windows of a block; of one pixel where those of more are large."""
-    layer = dense(call).params_as(Conv2DS8Params)
-    size = _elements(layer)
+    """The bytes of scratch for the windows of a block, or of fewer pixels; 0 where it would be more than other kernels take."""
+    call = dense(call)
+    layer = call.params_as(Conv2DS8Params)
     if layer.groups > 1 or _reads_in_place(layer):
         return 0
-    room = _ROOMY_BYTES if goal is Goal.SPEED else _FEW_BYTES
-    pixels = max(1, _pixels(layer, room))
-    return size * pixels * _blocks(layer, pixels, room)
+    room = _ROOMY_BYTES if goal is Goal.SPEED else _room(call, layer, goal)
+    pixels = _pixels(layer, room)
+    return _elements(layer) * pixels * _blocks(layer, pixels, room) if pixels else 0
+
+
+def _room(call: KernelCall, layer: Conv2DS8Params, goal: Goal) -> int:
+    """The most scratch where the arena should be small: what other kernels take, of which those for single pixels take none."""
+    few = blocks_scratch(call, goal)
+    if layer.output_width == 1:
+        return few
+    row_bytes = layer.kernel_rows * layer.input_width * layer.input_channels
+    return max(few, min(_FEW_BYTES, row_bytes // _SHARE))
 
 
 CONV2D_VECTORS = Variant(_KERNEL, "kibi_conv2d_s8", "helium", frozenset(Goal), pack_convolution, scratch_bytes=scratch)
