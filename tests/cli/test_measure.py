@@ -16,7 +16,16 @@ CONTRACT = {
     *("plan_table_bytes", "weights_bytes", "flash_bytes", "instructions", "cycles_estimate", "bit_exact", "oracle"),
     *("ops", "seeds", "varies_with_inputs", "instructions_min", "stack_bytes_min", "not_executed", "oracle_failure"),
     *("calls_instructions", "calls_cycles_estimate"),
-    *("longest_step", "checkpoints", "fetches", "waits", "counter", "linear_memory_bytes", "vector_instructions", "beats"),
+    *(
+        "longest_step",
+        "checkpoints",
+        "fetches",
+        "waits",
+        "counter",
+        "linear_memory_bytes",
+        "vector_instructions",
+        "beats",
+    ),
 }
 
 
