@@ -113,7 +113,7 @@ void kibi_conv2d_s8_vectors(int8_t *output, const int8_t *const *rows, const kib
         const int32_t pixels = left < p->pixels ? left : p->pixels;
         int32_t made;
         task.blocks = step % FOUR == 0 ? left / pixels : 1;
-        if (p->gathers) {
+        if (p->gathers != 0) {
             task.blocks = task.blocks < p->blocks ? task.blocks : p->blocks;
             gather_all((int8_t *)scratch, rows, p, start, task.blocks * pixels);
         }

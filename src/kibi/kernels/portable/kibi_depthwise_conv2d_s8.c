@@ -111,7 +111,7 @@ void kibi_depthwise_conv2d_s8(int8_t *output, const int8_t *const *rows, const k
 {
     window v;
     (void)scratch;
-    if (kibi_depthwise_rows_s8(output, rows, params)) {
+    if (kibi_depthwise_rows_s8(output, rows, params) != 0) {
         return;
     }
     v.params = params;

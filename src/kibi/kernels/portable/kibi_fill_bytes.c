@@ -5,5 +5,5 @@
 
 void kibi_fill_bytes(int8_t *to, int32_t value, int32_t bytes)
 {
-    memset(to, value, (size_t)bytes);
+    (void)memset(to, value, (size_t)bytes);
 }

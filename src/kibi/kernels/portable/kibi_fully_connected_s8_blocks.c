@@ -41,7 +41,7 @@ static void one_vector(int8_t *output, const int8_t *const *pieces, int32_t offs
             const int32_t odd = o & 1;
             const int32_t zero_point = p->rounding >> 1;
             int32_t value;
-            if (p->rounds_once) {
+            if (p->rounds_once != 0) {
                 value = kibi_round_once((int32_t)sums[o], scale[1 + odd], zero_point, KIBI_CONV2D_FRACTION_BITS);
             } else {
                 const int32_t shift = ~((scale[0] >> 8 * odd) & 31);

@@ -54,7 +54,7 @@ void kibi_halves_channels_s8(kibi_halves_block *block)
         for (int32_t pixel = 0; kept != NULL && pixel < b->pixels; ++pixel) {
             kept[pixel] = (uint32_t)sums[pixel];
         }
-        if (b->finishes) {
+        if (b->finishes != 0) {
             finish(sums, b);
         }
         if (channel == 1) {

@@ -34,7 +34,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
             output = fill(output + run, value, p->after_channels);
         }
     }
-    fill(output, value, p->after_width * channels);
+    (void)fill(output, value, p->after_width * channels);
 }
 
 /*= kibi_broadcast_args_TYPE
