@@ -10,7 +10,7 @@ DEBUGGER: tuple[Mutation, ...] = (
     Mutation(
         "debugger.operator-counts-its-caller",
         "debugger/board_core.py",
-        'self._run_with_breakpoints({self._session.register(self._registers.link) & ~1}, function, until)',
+        "self._run_with_breakpoints({self._session.register(self._registers.link) & ~1}, function, until)",
         "self._run_with_breakpoints(watched, function, until)",
         "An operator's cycles go on to its next call.",
         _BOARD,

@@ -37,7 +37,9 @@ def test_costs_are_those_of_the_table(name: str, line: str, tmp_path: Path) -> N
 @zoo.requires_zoo
 @pytest.mark.slow
 @pytest.mark.parametrize(("one", "other", "line"), sample(_PAIRS, _PAIRS[:1]))
-def test_models_that_share_their_kernels_take_about_as_much_in_one_core(one: str, other: str, line: str, tmp_path: Path) -> None:
+def test_models_that_share_their_kernels_take_about_as_much_in_one_core(
+    one: str, other: str, line: str, tmp_path: Path
+) -> None:
     """A core that opens files, describes their ends and runs them, and both files, beside both libraries."""
     graphs = [kibi.simplify(kibi.load(zoo.catalog()[name].path)) for name in (one, other)]
     plans = [kibi.plan(graph, target="cortex-m4") for graph in graphs]
