@@ -12,6 +12,7 @@ from kibi.targets import Ram
 from tests.debugger.qemu import ARM, RISCV, machine, needs_riscv
 from tests.debugger.tampering import LOOP, tampered
 from tests.engines.networks import residual_network
+from tests.support.amount import sample
 
 pytestmark = needs_riscv
 _FAULT = "*(volatile int *)0x1C000000 = 1;"
@@ -26,11 +27,17 @@ def _virt(core: str) -> kibi.Board:
     return replace(kibi.board("gd32vf103cb"), name="virt", core=core, ram=ram, flash_bytes=1 << 20)
 
 
-@pytest.mark.parametrize("letters", _EXTENSIONS)
-def test_board_gives_the_same_bits_and_takes_the_same_stack(letters: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("letters", "name"),
+    sample(
+        [(letters, name) for letters in _EXTENSIONS for name in ("residual", "glyphs")],
+        [("imac", "residual"), ("imafc", "residual")],
+    ),
+)
+def test_board_gives_the_same_bits_and_takes_the_same_stack(letters: str, name: str, tmp_path: Path) -> None:
     """With a virtual clock that ticks with each instruction, cycles are instructions: equal to the last one, by operator."""
     board = _virt(f"rv32{letters}")
-    model = kibi.simplify(kibi.load(demo.model_path()))
+    model = residual_network(4, 3, 2) if name == "residual" else kibi.simplify(kibi.load(demo.model_path()))
     library = kibi.compile(model, None, tmp_path, target=board.target)
     measured = kibi.measure(library, oracle=False)
     flags = (*_BARE, "-cpu", f"rv32,{_EXTENSIONS[letters]}", "-icount", "shift=0")
