@@ -4,13 +4,13 @@ import inspect
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout, suppress
 from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from onnx_tables import onnx_operators_page
@@ -21,6 +21,7 @@ import kibi.demo
 from kibi import errors
 from kibi.cli.commands.boards import cells
 from kibi.cli.failure import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE
+from kibi.cli.main import main
 from kibi.eager.events import ID_BYTES
 from kibi.eager.own_events import own_events
 from kibi.frontends.tflite.importers import RESOLVED
@@ -184,9 +185,9 @@ def commands_page() -> str:
 
 def _help(*verb: str) -> str:
     """The help text of the command line, or of a verb."""
-    environment = {**os.environ, "COLUMNS": "88"}
-    command = [sys.executable, "-m", "kibi", *verb, "--help"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    with patch.dict(os.environ, {"COLUMNS": "88"}), redirect_stdout(StringIO()) as printed, suppress(SystemExit):
+        main([*verb, "--help"])
+    return printed.getvalue()
 
 
 def boards_table() -> str:

@@ -75,6 +75,7 @@ def test_site_loads_nothing_from_the_network(site: Path) -> None:
         assert not _IN_STYLES.search(style.read_text(encoding="utf-8")), style
 
 
+@pytest.mark.slow
 def test_site_has_every_document_and_public_name(site: Path) -> None:
     """Each document is a page, each public name a section with its signature, and the search knows both."""
     places = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")} - {"index"}
@@ -97,6 +98,7 @@ def test_site_has_every_document_and_public_name(site: Path) -> None:
     assert '"location":"source/' not in index
 
 
+@pytest.mark.slow
 def test_site_has_the_live_demo(site: Path) -> None:
     """The report of the shipped model, which runs the model, is a file of the site and inside of a page."""
     report = (site / "glyphs.html").read_bytes()

@@ -88,6 +88,7 @@ def test_table_says_what_is_measured(line: str, tmp_path: Path) -> None:
     assert row(match["model"], match["input"], match["ram"], match["rate"], tmp_path) == line
 
 
+@pytest.mark.slow
 @requires_zoo
 @pytest.mark.parametrize("line", _cases(are_ahead=True))
 def test_table_of_windows_that_are_read_ahead_says_what_is_measured(line: str, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def _spoiled(library: Library) -> HostEngine:
     return engine
 
 
-@pytest.mark.parametrize("granularity", ["row", "tensor"])
+@pytest.mark.parametrize("granularity", ["row", pytest.param("tensor", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", _MODELS, ids=lambda model: model.name)
 def test_model_in_regions_has_slices_lease_spare_and_checkpoints(
     model: Graph, granularity: str, tmp_path: Path
@@ -134,7 +134,7 @@ def _rest(library: Library, slots: Slots, inputs: list[Array]) -> list[Array]:
 
 
 @pytest.mark.parametrize("lease", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("granularity", ["row", "tensor"])
+@pytest.mark.parametrize("granularity", ["row", pytest.param("tensor", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", _MODELS, ids=lambda model: model.name)
 def test_inference_on_a_stream_goes_on_from_each_place(
     model: Graph, granularity: str, lease: bool, tmp_path: Path

@@ -20,7 +20,7 @@ from tests.support import zoo
         ("mlperf_kws_int8", "rv32imac"),
         ("tflm_micro_speech", "rv32imac"),
         pytest.param("tflm_mnist_lstm_float", "rv32imac", marks=pytest.mark.slow),
-        ("tflm_mnist_lstm_float", "rv32imafc"),
+        pytest.param("tflm_mnist_lstm_float", "rv32imafc", marks=pytest.mark.slow),
     ],
 )
 def test_real_model_equals_tflm(name: str, target: str, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import triples_to_the_right
+from tests.support.amount import IS_EXHAUSTIVE
 from tests.support.operator_models import Case, s8_case
 from tests.toolchain.tools import check_cross
 
@@ -47,7 +48,7 @@ _WIDER = tuple(
 )  # fmt: skip
 
 
-@pytest.fixture(params=_BUILDS, ids=" ".join)
+@pytest.fixture(params=_BUILDS if IS_EXHAUSTIVE else (_BUILDS[0], _BUILDS[-1]), ids=" ".join)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     """The kernels of both types of weights, for a core by a compiler."""
     target, compiler, level = request.param

@@ -56,11 +56,8 @@ _EVERY = {
     ),
 }  # fmt: skip
 _TOGETHER = {
-    "gcc": (
-        f"{_PROFILED} -fpatchable-function-entry=4,2 -fsanitize=undefined,address -O0",
-        "-pg -fno-omit-frame-pointer",
-    ),
-    "zig": (f"{_PROFILED} -fsanitize=undefined -O0", "-pg -fno-omit-frame-pointer"),
+    "gcc": (f"{_PROFILED} -fpatchable-function-entry=4,2 -fsanitize=undefined,address -O0",),
+    "zig": (f"{_PROFILED} -fsanitize=undefined -O0",),
 }
 _FLAGS = [
     pytest.param(compiler, flags, marks=[pytest.mark.cross] * (compiler == "gcc") + [pytest.mark.slow] * is_slow)
@@ -68,6 +65,7 @@ _FLAGS = [
     for compiler, every in each.items()
     for flags in every
 ]
+"""Flags of all kinds together in each run of the tests; each alone in `make check-all`."""
 
 
 def _files(kernel_set: str, folder: Path) -> dict[Path, list[str]]:

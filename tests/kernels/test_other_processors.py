@@ -42,7 +42,6 @@ _OTHERS = {
     "words at aligned addresses alone, by gcc": ("gcc", _gcc("-mcpu=cortex-m4", "-mthumb", "-mno-unaligned-access")),
 }
 _USUAL = {
-    ("big-endian Thumb", "armv7em"),
     ("Arm", "armv7m"),
     ("big-endian PowerPC", "riscv"),
     ("big-endian small Thumb by gcc", "armv6m"),
@@ -89,7 +88,7 @@ def test_set_for_a_core_on_another_processor_is_plain_c(other: str, kernel_set: 
 
 
 @pytest.mark.parametrize("kernel_set", _SETS)
-@pytest.mark.parametrize("compiler", ["zig", pytest.param("gcc", marks=pytest.mark.cross)])
+@pytest.mark.parametrize("compiler", ["zig", pytest.param("gcc", marks=[pytest.mark.cross, pytest.mark.slow])])
 def test_set_for_a_core_on_that_core_is_assembly(kernel_set: str, compiler: str, tmp_path: Path) -> None:
     """Each compiler's names for what its core has lead to the fast kernels."""
     if compiler == "gcc":

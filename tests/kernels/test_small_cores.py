@@ -17,7 +17,7 @@ from tests.kernels.test_armv7em_depthwise import depthwise
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
-from tests.support.amount import sample
+from tests.support.amount import IS_EXHAUSTIVE, sample
 from tests.support.operator_models import Case, s8_case
 from tests.toolchain.tools import check_cross
 
@@ -26,6 +26,7 @@ _COMPILED = tuple(
     (target, compiler) for target in _SETS for compiler in ("zig", "gcc") if (target, compiler) != ("rv32imac", "gcc")
 )
 _BUILDS = tuple((target, compiler, "s" if compiler == "zig" else "2") for target, compiler in _COMPILED)
+_BY_ZIG = tuple(build for build in _BUILDS if build[1] == "zig")
 _KERNELS = (
     "kibi_add_s8", "kibi_conv2d_s8", "kibi_conv2d_s8_int4", "kibi_depthwise_conv2d_s8", "kibi_fully_connected_s8",
     "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s8_int4", "kibi_fully_connected_s8_int4_accumulate", "kibi_mul_s8",
@@ -49,7 +50,7 @@ _WIDER = (
 """Runs of every length modulo four, and rests of pixels and channels."""
 
 
-@pytest.fixture(params=_BUILDS, ids=" ".join)
+@pytest.fixture(params=_BUILDS if IS_EXHAUSTIVE else _BY_ZIG, ids=" ".join)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     """What sums products or scales them, for a core by a compiler."""
     target, compiler, level = request.param

@@ -21,7 +21,7 @@ from tests.support.operator_models import OPERATOR_MODELS, Case, cases
 
 
 @pytest.mark.parametrize("operator", operators())
-@settings(max_examples=amount(8, 100))
+@settings(max_examples=amount(6, 100))
 @given(data=st.data())
 def test_reference_any_model_of_one_operator_equals_tflm(operator: str, data: st.DataObject, oracle: Oracle) -> None:
     """Inside the planned arena each operator gives TFLM's bits, whatever its shapes, attributes and quantization.
@@ -49,7 +49,7 @@ def _check(case: Case, oracle: Oracle) -> None:
         interpreter.reset()
 
 
-@settings(max_examples=amount(8, 100))
+@settings(max_examples=amount(6, 100))
 @given(case=networks())
 def test_reference_any_network_equals_tflm(case: Case, oracle: Oracle) -> None:
     """Operators one behind another give TFLM's bits, run to completion or interleaved row by row."""

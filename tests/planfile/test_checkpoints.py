@@ -92,7 +92,7 @@ def _goes_on(graph: Graph, *, lease: bool = False, every: int = 1, **wish: str) 
 
 
 @pytest.mark.parametrize("lease", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("granularity", ["row", "tensor"])
+@pytest.mark.parametrize("granularity", ["row", pytest.param("tensor", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
 def test_inference_goes_on_from_each_place(graph: Graph, granularity: str, lease: bool) -> None:
     """Before the first step, after each, with an accumulator half full; little is written that nobody reads."""
