@@ -50,7 +50,7 @@ def test_missing_qemu_is_listed_and_refused(kibi: Kibi, model: Path, monkeypatch
     assert f"Not here: {why}." in listed.out
     record = {each["name"]: each for each in kibi("targets", "--json").record["targets"]}
     assert (record["cortex-m55"]["missing"], record["cortex-m4"]["missing"]) == (why, "")
-    assert (record["cortex-m55"]["emulator"], record["cortex-m4"]["emulator"]) == ("qemu", "unicorn")
+    assert (record["cortex-m55"]["runner"], record["cortex-m4"]["runner"]) == ("qemu", "unicorn")
     refused = kibi("measure", model, "--target", "cortex-m55", "--no-oracle")
     assert refused.code == 7
     assert why in refused.err

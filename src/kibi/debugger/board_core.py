@@ -106,7 +106,10 @@ class BoardCore:
     Attributes:
         core_name: the name of the core that answered; empty before the image is loaded.
         uncounted: why calls have no cycles, or empty.
+        counted: what `instructions` of a call are: empty, because nothing counts them.
     """
+
+    counted = ""
 
     def __init__(self, image: Image, target: Target, session: Session, memory: BoardMemory, *, seconds: float) -> None:
         self._image, self._target, self._session, self._memory = image, target, session, memory

@@ -65,7 +65,7 @@ class LinuxProgram:
     """A program that `build_linux` made with Kibi's server, in a process; it has the methods of `kibi.emulator.Core`.
 
     Under QEMU a plugin counts instructions, where QEMU takes plugins: one for each that is executed. Without it, `instructions` of
-    every call is 0, and `counts` is False. The stack is measured by its high-water mark: the lowest byte that was written.
+    every call is 0, and `counted` is empty. The stack is measured by its high-water mark: the lowest byte that was written.
 
     Args:
         image: the program.
@@ -98,9 +98,9 @@ class LinuxProgram:
         self._stack = self._map("stack", _STACK_BYTES)
 
     @property
-    def counts(self) -> bool:
-        """True if instructions are counted."""
-        return self._counts is not None
+    def counted(self) -> str:
+        """What `instructions` of a call are; empty if nothing counts them."""
+        return "" if self._counts is None else "instructions"
 
     def allocate(
         self, name: str, size_bytes: int, *, alignment: int = 16, is_exact: bool = False, writable: bool = True,

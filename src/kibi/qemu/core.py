@@ -67,7 +67,12 @@ class QemuCore:
     """One core in QEMU with an image in its memory.
 
     Variables and blocks keep their contents from call to call. After an error the core can be called again, unless QEMU has ended.
+
+    Attributes:
+        counted: what `instructions` of a call are.
     """
+
+    counted = "instructions"
 
     def __init__(
         self,
