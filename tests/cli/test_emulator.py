@@ -44,7 +44,7 @@ def test_verify_and_plan_files_run_in_qemu(kibi: Kibi, model: Path) -> None:
 
 def test_missing_qemu_is_listed_and_refused(kibi: Kibi, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`kibi targets` says what to install, `kibi measure` fails with it, and `kibi verify` leaves the device out."""
-    monkeypatch.setattr("kibi.qemu.process.shutil.which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     why = "qemu-system-arm is not on PATH. Install it, for example by `apt install qemu-system-arm`"
     listed = kibi("targets")
     assert f"Not here: {why}." in listed.out
