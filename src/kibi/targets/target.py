@@ -175,7 +175,7 @@ _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "thumb2", "portable")
 _HELIUM = ("helium", *_DSP)
 _M55 = Qemu(MACHINES["mps3-an547"], "cortex-m55")
-_AS_M55 = replace(_M55, stands_for="QEMU has the Cortex-M55 alone of the cores with Helium")
+_AS_M55 = replace(_M55, replaces="QEMU has the Cortex-M55 alone of the cores with Helium")
 _RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _RISCV_SETS = ("riscv", "portable")
 _VECTORS = ("host", "portable")

@@ -59,7 +59,7 @@ def _record(target: Target) -> dict[str, Any]:
 
     timing = target.timing.value if target.timing else None
     found = target.qemu
-    qemu = found and {"machine": found.machine.name, "cpu": found.cpu, "stands_for": found.stands_for}
+    qemu = found and {"machine": found.machine.name, "cpu": found.cpu, "replaces": found.replaces}
     return {
         **asdict(target),
         "timing": timing,

@@ -141,7 +141,7 @@ def emulator_line(processor: Target) -> list[tuple[str, str]]:
     if processor.runner is not Runner.QEMU or processor.qemu is None:
         return []
     found = processor.qemu
-    why = f", because {found.stands_for}" if found.stands_for else ""
+    why = f", because {found.replaces}" if found.replaces else ""
     return [("emulator", f"QEMU, machine {found.machine.name}, core {found.core}{why}")]
 
 
