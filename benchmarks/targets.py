@@ -17,7 +17,7 @@ from typing import Any
 from bench import MODELS, ZOO
 
 import kibi
-from kibi.qemu import why_not_run
+from kibi.engines.ways import why_not_run
 from kibi.targets import Target, targets
 
 RECORD = Path(__file__).with_name("targets.json")

@@ -19,7 +19,7 @@ def model(tmp_path: Path) -> Path:
 
 @needs_qemu
 def test_measure_says_which_machine_ran_the_code(kibi: Kibi, model: Path) -> None:
-    """The figures are those of unicorn, without cycles; a core that stands for another is named with the reason."""
+    """The figures are those of unicorn, without cycles; a core that replaces another is named with the reason."""
     text = kibi("measure", model, "--emulator", "qemu", "--no-oracle")
     assert "emulator      QEMU, machine mps2-an386, core cortex-m4\n" in text.out
     assert "no estimate: QEMU counts no cycles" in text.out
@@ -29,8 +29,8 @@ def test_measure_says_which_machine_ran_the_code(kibi: Kibi, model: Path) -> Non
     same = ("instructions", "stack_bytes", "flash_bytes", "ram_bytes", "bit_exact", "vector_instructions", "beats")
     assert [first.record[each] for each in same] == [second.record[each] for each in same]
     assert (first.record["cycles_estimate"], second.record["cycles_estimate"] is None) == (None, False)
-    stands = kibi("measure", model, "--target", "cortex-m85", "--no-oracle").out
-    assert "core cortex-m55, because QEMU has the Cortex-M55 alone of the cores with Helium" in stands
+    replaced = kibi("measure", model, "--target", "cortex-m85", "--no-oracle").out
+    assert "core cortex-m55, because QEMU has the Cortex-M55 alone of the cores with Helium" in replaced
 
 
 @needs_qemu
@@ -44,13 +44,17 @@ def test_verify_and_plan_files_run_in_qemu(kibi: Kibi, model: Path) -> None:
 
 def test_missing_qemu_is_listed_and_refused(kibi: Kibi, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`kibi targets` says what to install, `kibi measure` fails with it, and `kibi verify` leaves the device out."""
-    monkeypatch.setattr("kibi.qemu.process.shutil.which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     why = "qemu-system-arm is not on PATH. Install it, for example by `apt install qemu-system-arm`"
     listed = kibi("targets")
     assert f"Not here: {why}." in listed.out
     record = {each["name"]: each for each in kibi("targets", "--json").record["targets"]}
     assert (record["cortex-m55"]["missing"], record["cortex-m4"]["missing"]) == (why, "")
-    assert (record["cortex-m55"]["emulator"], record["cortex-m4"]["emulator"]) == ("qemu", "unicorn")
+    assert [record[each]["qemu"]["replaces"] for each in ("cortex-m4", "cortex-m0plus")] == [
+        "",
+        "QEMU has no Cortex-M0+",
+    ]
+    assert (record["cortex-m55"]["runner"], record["cortex-m4"]["runner"]) == ("qemu", "unicorn")
     refused = kibi("measure", model, "--target", "cortex-m55", "--no-oracle")
     assert refused.code == 7
     assert why in refused.err

@@ -1,5 +1,6 @@
 """All seeded bugs."""
 
+from tests.mutations.arm_kernels import ARM_KERNELS
 from tests.mutations.codegen import CODEGEN
 from tests.mutations.debugger import DEBUGGER
 from tests.mutations.decisions import DECISIONS
@@ -9,6 +10,7 @@ from tests.mutations.evaluation import EVALUATION
 from tests.mutations.frontends import FRONTENDS
 from tests.mutations.gate import GATE
 from tests.mutations.helium_kernels import HELIUM_KERNELS
+from tests.mutations.host_kernels import HOST_KERNELS
 from tests.mutations.kernels import KERNELS
 from tests.mutations.mutation import Mutation
 from tests.mutations.packages import PACKAGES
@@ -22,7 +24,7 @@ from tests.mutations.sweeps import SWEEPS
 from tests.mutations.update import UPDATE
 
 MUTATIONS: tuple[Mutation, ...] = (
-    *KERNELS, *HELIUM_KERNELS, *RISCV_KERNELS,
+    *KERNELS, *ARM_KERNELS, *HOST_KERNELS, *HELIUM_KERNELS, *RISCV_KERNELS,
     *PLANNER, *CODEGEN, *FRONTENDS, *DECISIONS, *RUNTIME, *EAGER, *UPDATE, *EVALUATION, *SWEEPS,
     *QUANTIZATION, *GATE, *PACKAGES, *PAGES, *EMULATOR, *DEBUGGER, *QEMU,
 )  # fmt: skip

@@ -15,7 +15,7 @@ RISCV_KERNELS = (
     ),
     Mutation(
         "kernels.riscv-flags-are-not-shifted",
-        "kernels/riscv/kibi_halves_channels_s8.c",
+        "kernels/riscv/kibi_halves_groups_s8.h",
         '"slli a4, a4, 2\\n"',
         '"slli a4, a4, 0\\n"',
         "All groups end as the first one does.",

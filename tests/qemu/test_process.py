@@ -13,6 +13,7 @@ import pytest
 import kibi
 from kibi import demo
 from kibi.errors import TargetError, ToolchainError
+from kibi.programs.qemu_command import version_text
 from kibi.qemu import QemuCore, missing_qemu, process, why_not_emulated
 from kibi.targets import target
 from kibi.toolchain import build_image
@@ -96,8 +97,10 @@ def test_qemu_that_is_too_old_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its version, and what it does not have."""
     monkeypatch.setattr(process, "_listed", lambda *_: frozenset({"mps2-an385", "mps3-an547", "cortex-m3"}))
     assert not missing_qemu(target("cortex-m3").emulated_by("qemu"))
-    version = ".".join(map(str, process.qemu_version(shutil.which(ARM) or "")))
-    wanted = f"QEMU {version} has no core cortex-m55, which code for cortex-m85 runs on. Install a newer one: version 7.2 has it"
+    version = version_text(shutil.which(ARM) or "")
+    wanted = (
+        f"{version} has no core cortex-m55, which code for cortex-m85 runs on. Install a newer one: version 7.2 has it"
+    )
     assert missing_qemu(target("cortex-m85")) == wanted
     assert "has no machine mps2-an386" in missing_qemu(target("cortex-m4").emulated_by("qemu"))
 

@@ -31,7 +31,7 @@ def _assert_same(model: Graph, name: str, folder: Path) -> None:
     """Bits, stack, and instructions operator by operator."""
     processors, inputs = (target(name).emulated_by("unicorn"), emulated_by_qemu(name)), seeded_inputs(model, 1)
     plan = kibi.plan(model, name)
-    engines = [_engine(model, plan, each, folder / each.emulator) for each in processors]
+    engines = [_engine(model, plan, each, folder / each.runner.value) for each in processors]
     first, second = ([each.tobytes() for each in engine.run(inputs)] for engine in engines)
     assert second == first
     one, other = (engine.last for engine in engines)

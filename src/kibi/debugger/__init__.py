@@ -1,7 +1,8 @@
 """Boards through GDB servers: the protocol, a session with a core, and a core that runs what the toolchain linked."""
 
 from kibi.debugger.board_core import ENTRIES, PLACES, BoardCore, BoardMemory, board_memory
-from kibi.debugger.processors import processor_of
+from kibi.debugger.processor import set_call
+from kibi.debugger.processors import family_of, processor_of
 from kibi.debugger.session import Server, Session, connected
 
 __all__ = [
@@ -13,5 +14,7 @@ __all__ = [
     "Session",
     "board_memory",
     "connected",
+    "family_of",
     "processor_of",
+    "set_call",
 ]

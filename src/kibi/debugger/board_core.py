@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from kibi.debugger.packets import NoAnswerError
-from kibi.debugger.processor import Counter
+from kibi.debugger.processor import Counter, set_call
 from kibi.debugger.processors import processor_of
 from kibi.debugger.session import Session
 from kibi.emulator import Call, Spent
@@ -106,7 +106,10 @@ class BoardCore:
     Attributes:
         core_name: the name of the core that answered; empty before the image is loaded.
         uncounted: why calls have no cycles, or empty.
+        counted: what `instructions` of a call are: empty, because nothing counts them.
     """
+
+    counted = ""
 
     def __init__(self, image: Image, target: Target, session: Session, memory: BoardMemory, *, seconds: float) -> None:
         self._image, self._target, self._session, self._memory = image, target, session, memory
@@ -286,18 +289,11 @@ class BoardCore:
 
     def _set_registers(self, function: str, arguments: tuple[int, ...]) -> int:
         """Paints the stack, sets the registers of a call, and returns the stack pointer."""
-        named, session = self._registers, self._session
-        count = len(named.arguments)
-        stacked = b"".join((argument % _WORD).to_bytes(4, "little") for argument in arguments[count:])
-        stack = (self._memory.stack.end - len(stacked)) & -named.stack_alignment
+        stack, stacked = self._registers.stacked(arguments, self._memory.stack.end)
         room = stack - self._memory.stack.address
-        session.write(self._memory.stack.address, bytes([_PAINT]) * room + stacked)
-        for name, argument in zip(named.arguments, arguments, strict=False):
-            session.set_register(name, argument % _WORD)
-        session.set_register("sp", stack)
-        session.set_register(named.link, self._image.symbols[_LANDING].address | named.return_bit)
-        session.set_register("pc", self._image.symbols[function].address)
-        self._processor.begin(session)
+        self._session.write(self._memory.stack.address, bytes([_PAINT]) * room + stacked)
+        address, landing = (self._image.symbols[name].address for name in (function, _LANDING))
+        set_call(self._session, self._processor, address, arguments, stack, landing)
         return stack
 
     def _stack_bytes(self, stack: int) -> int:

@@ -9,7 +9,7 @@ from kibi.debugger.packets import NoAnswerError
 from kibi.debugger.processor import CallRegisters, Fault, Store
 from kibi.debugger.session import Session
 from kibi.errors import BoardError
-from kibi.targets import Target
+from kibi.targets import InstructionSet, Target
 
 _CPUID, _VTOR, _CPACR = 0xE000_ED00, 0xE000_ED08, 0xE000_ED88
 _CFSR, _HFSR, _MMFAR, _BFAR = 0xE000_ED28, 0xE000_ED2C, 0xE000_ED34, 0xE000_ED38
@@ -114,6 +114,7 @@ class CycleCounter:
 class CortexM:
     """Arm's cores of the M profile: their exceptions, vectors, and the counter of DWT."""
 
+    instruction_set = InstructionSet.THUMB
     targets = tuple(_RUNS)
     start = Path(__file__).with_name("start_cortex_m.c")
     registers = _REGISTERS
@@ -172,10 +173,10 @@ class CortexM:
         try:
             frame = session.register("sp")
             if in_ram(frame):
-                place = fault_place(session, frame)
+                place = session.read_word(frame + _FRAME_PC)
         except BoardError:
             unknown = "at a place that cannot be read"
-        return Fault(f"exception {number}", place, fault_words(session, target), unknown)
+        return Fault(f"exception {number}", place, _why(session, target), unknown)
 
 
 def exception(session: Session) -> int:
@@ -183,12 +184,7 @@ def exception(session: Session) -> int:
     return session.register("xpsr") & _EXCEPTION
 
 
-def fault_place(session: Session, frame: int) -> int:
-    """The address of the instruction that faulted, from what the core has put on its stack."""
-    return session.read_word(frame + _FRAME_PC)
-
-
-def fault_words(session: Session, target: Target) -> str:
+def _why(session: Session, target: Target) -> str:
     """Says why the core faulted, as its registers tell; empty on cores without these."""
     if target.name == "cortex-m0plus":
         return ""

@@ -1,16 +1,17 @@
 """What a core on a board needs to know of its processor: registers of a call, what is set up first, why the core stopped."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from kibi.debugger.descriptions import Register
 from kibi.debugger.session import Session
-from kibi.targets import Target
+from kibi.targets import InstructionSet, Target
 
 Store = Callable[[int, int], None]
 """Lets the core write a word to an address."""
+_WORD = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,33 @@ class CallRegisters:
     stack_alignment: int
     stack_unit: int
 
+    def stacked(self, arguments: Sequence[int], end: int) -> tuple[int, bytes]:
+        """Returns the stack pointer of a call, and the bytes from there on: the arguments for which there is no register.
+
+        Args:
+            arguments: all of them, as integers of 32 bits.
+            end: the first address after the stack.
+        """
+        data = b"".join((each % _WORD).to_bytes(4, "little") for each in arguments[len(self.arguments) :])
+        return (end - len(data)) & -self.stack_alignment, data
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a core is in no function.
+
+    Attributes:
+        name: of the fault, as the core numbers it.
+        place: the address of the instruction; None where it cannot be read.
+        why: what the core's registers say; may be empty.
+        unknown: where it happened, if there is no place.
+    """
+
+    name: str
+    place: int | None
+    why: str
+    unknown: str = ""
+
 
 class Counter(Protocol):
     """A counter of the core's cycles, modulo 2^32.
@@ -53,12 +81,14 @@ class Processor(Protocol):
     """One family of cores.
 
     Attributes:
-        targets: those whose code its cores run.
+        instruction_set: of all these cores.
+        targets: those whose code its cores run on boards.
         start: the C file that a program has besides its own, with the functions that `BoardCore` calls.
         registers: of a call.
         frame_bytes: what a fault puts on the stack.
     """
 
+    instruction_set: InstructionSet
     targets: tuple[str, ...]
     start: Path
     registers: CallRegisters
@@ -80,7 +110,7 @@ class Processor(Protocol):
         Args:
             session: with the core halted.
             target: whose code it is.
-            vectors: where the program's flash begins.
+            vectors: where the program's vectors are: at the beginning of its flash.
             store: lets the core write a word.
 
         Raises:
@@ -92,7 +122,7 @@ class Processor(Protocol):
 
     def fault(
         self, session: Session, target: Target, *, is_handler: bool, in_ram: Callable[[int], bool]
-    ) -> "Fault | None":
+    ) -> Fault | None:
         """Says which fault the core is in.
 
         Args:
@@ -106,18 +136,26 @@ class Processor(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a core is in no function.
+def set_call(
+    session: Session, processor: Processor, function: int, arguments: Sequence[int], stack: int, link: int
+) -> None:
+    """Sets the registers of a call.
 
-    Attributes:
-        name: of the fault, as the core numbers it.
-        place: the address of the instruction; None where it cannot be read.
-        why: what the core's registers say; may be empty.
-        unknown: where it happened, if there is no place.
+    Args:
+        session: with the core halted.
+        processor: the core's family.
+        function: its address.
+        arguments: all of them; those that `CallRegisters.stacked` gives are in memory already.
+        stack: the stack pointer.
+        link: where the function returns to.
+
+    Raises:
+        BoardError: the server cannot write a register.
     """
-
-    name: str
-    place: int | None
-    why: str
-    unknown: str = ""
+    registers = processor.registers
+    for name, argument in zip(registers.arguments, arguments, strict=False):
+        session.set_register(name, argument % _WORD)
+    session.set_register("sp", stack)
+    session.set_register(registers.link, link | registers.return_bit)
+    session.set_register("pc", function)
+    processor.begin(session)

@@ -12,7 +12,7 @@ from kibi.debugger.packets import NoAnswerError
 from kibi.debugger.processor import CallRegisters, Fault, Store
 from kibi.debugger.session import Session
 from kibi.errors import BoardError
-from kibi.targets import Target
+from kibi.targets import InstructionSet, Target
 
 _NAMES = (
     "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7",
@@ -42,6 +42,8 @@ _CAUSES: Mapping[int, str] = MappingProxyType(
     }
 )  # fmt: skip
 _CAUSE = 0x7FFF_FFFF
+FLOATS_ON = 3 << 13
+"""The bits of `mstatus` that let code use floats, in a core that has them; `start_riscv.c` sets the same."""
 
 
 class CycleCounter:
@@ -66,6 +68,7 @@ class CycleCounter:
 class RiscV:
     """Cores of 32 bits in machine mode."""
 
+    instruction_set = InstructionSet.RISCV
     targets = tuple(_EXTENSIONS)
     start = Path(__file__).with_name("start_riscv.c")
     registers = _REGISTERS

@@ -16,6 +16,6 @@ def architecture_of(target: Target) -> Architecture:
         EmulationError: the target's core is not emulated.
     """
     if not target.emulated_cpu or target.instruction_set not in _ARCHITECTURES:
-        known = ", ".join(each.name for each in targets() if each.emulator)
+        known = ", ".join(each.name for each in targets() if each.is_emulated)
         raise EmulationError(f"the target {target.name} is not emulated. Emulated are: {known}")
     return _ARCHITECTURES[target.instruction_set]

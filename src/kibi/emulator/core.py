@@ -49,7 +49,12 @@ class Core:
     """One emulated processor with an image in its flash.
 
     Variables and blocks keep their contents from call to call, also after an error.
+
+    Attributes:
+        counted: what `instructions` of a call are.
     """
+
+    counted = "instructions"
 
     def __init__(
         self,

@@ -6,7 +6,6 @@ from pathlib import Path
 from kibi.codegen import Library
 from kibi.engines.linked import LinkedEngine
 from kibi.engines.ways import Ways, ways_of
-from kibi.programs.linux import LinuxProgram
 from kibi.programs.wasm import WasmProgram
 from kibi.targets import Memory
 
@@ -62,9 +61,7 @@ class DeviceEngine(LinkedEngine):
     @property
     def counter(self) -> str:
         """What `instructions` of a call are: `instructions`, or of WebAssembly `fuel`; empty where nothing counts them."""
-        if isinstance(self._core, LinuxProgram):
-            return "instructions" if self._core.counts else ""
-        return "fuel" if isinstance(self._core, WasmProgram) else "instructions"
+        return self._core.counted
 
     @property
     def linear_memory_bytes(self) -> int | None:

@@ -20,6 +20,10 @@ class Engine(Protocol):
 class DeviceCore(Protocol):
     """A processor with an image, emulated or on a board; `kibi.emulator.Core` says what each method does."""
 
+    @property
+    def counted(self) -> str:
+        """What `instructions` of a call are: `instructions`, or of WebAssembly `fuel`; empty where nothing counts them."""
+
     def allocate(
         self, name: str, size_bytes: int, *, alignment: int = 16, is_exact: bool = False, writable: bool = True,
         fill: int | None = None,

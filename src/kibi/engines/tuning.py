@@ -114,8 +114,8 @@ def tune(
         EmulationError: a kernel goes wrong.
         BoardError: the board has no cycle counter, or something goes wrong there.
     """
-    if not target.emulator:
-        known = ", ".join(each.name for each in targets() if each.emulator)
+    if not target.is_emulated:
+        known = ", ".join(each.name for each in targets() if each.is_emulated)
         raise TargetError(
             f"target {target.name!r} is not emulated, so no kernel can be counted on it. Take one of: {known}."
         )

@@ -6,9 +6,9 @@ from typing import Protocol
 
 from kibi.engines.engine import DeviceCore
 from kibi.errors import ToolchainError
-from kibi.programs.linux import SERVER, LinuxProgram
-from kibi.programs.wasm import STACK_BYTES, WasmProgram
-from kibi.qemu import emulated
+from kibi.programs.linux import SERVER, LinuxProgram, qemu_for
+from kibi.programs.wasm import STACK_BYTES, WasmProgram, wasmtime
+from kibi.qemu import emulated, why_not_emulated
 from kibi.targets import Memory, Runner, Target
 from kibi.toolchain import Image, MemoryLayout, build_image
 from kibi.toolchain.linux import build_linux
@@ -44,6 +44,22 @@ def ways_of(target: Target, memory: Memory | None = None, *, code_in_ram: bool =
     if target.runner is Runner.WASMTIME:
         return _wasm, WasmProgram
     return linked_for(None), lambda image, target: emulated(image, target, memory=memory, code_in_ram=code_in_ram)
+
+
+def why_not_run(target: Target) -> str:
+    """Says why no code for a target runs here: on an emulated core, as a program, or on this machine; empty where it does."""
+    if target.is_host:
+        return ""
+    if not target.is_program:
+        return why_not_emulated(target)
+    try:
+        if target.runner is Runner.WASMTIME:
+            wasmtime()
+        else:
+            qemu_for(target)
+    except ToolchainError as error:
+        return str(error).removesuffix(".")
+    return ""
 
 
 def native_ways() -> Ways:

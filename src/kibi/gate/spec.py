@@ -289,7 +289,7 @@ def _places(entry: Mapping[str, Any], folder: Path, problems: list[str]) -> list
         except TargetError as error:
             problems.append(f"targets: {str(error).rstrip('.')}")
             continue
-        if not processor.emulator:
+        if not processor.is_emulated:
             problems.append(f"targets: {name!r} is not emulated, so that nothing can be measured on it")
         found.append(Place(name, processor, None, ()))
     if len({each.name for each in found}) < len(found):

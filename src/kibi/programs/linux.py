@@ -11,13 +11,13 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO
 
 from kibi.emulator import Call
 from kibi.errors import EmulationError, ToolchainError
+from kibi.programs.qemu_command import plugin_interface, qemu_path, version_text
 from kibi.targets import Target
 from kibi.toolchain import Image, build_shared, host_compiler
 from kibi.toolchain.cache import checked_copy
@@ -65,7 +65,7 @@ class LinuxProgram:
     """A program that `build_linux` made with Kibi's server, in a process; it has the methods of `kibi.emulator.Core`.
 
     Under QEMU a plugin counts instructions, where QEMU takes plugins: one for each that is executed. Without it, `instructions` of
-    every call is 0, and `counts` is False. The stack is measured by its high-water mark: the lowest byte that was written.
+    every call is 0, and `counted` is empty. The stack is measured by its high-water mark: the lowest byte that was written.
 
     Args:
         image: the program.
@@ -85,7 +85,7 @@ class LinuxProgram:
         qemu = qemu_for(target, is_counted=is_counted)
         self._counts: _Counts | None = None
         if qemu is not None:
-            note_tool(_version(qemu))
+            note_tool(version_text(qemu))
             if is_counted and (plugin := _plugin(qemu)) is not None:
                 self._counts = _Counts(plugin)
         try:
@@ -98,9 +98,9 @@ class LinuxProgram:
         self._stack = self._map("stack", _STACK_BYTES)
 
     @property
-    def counts(self) -> bool:
-        """True if instructions are counted."""
-        return self._counts is not None
+    def counted(self) -> str:
+        """What `instructions` of a call are; empty if nothing counts them."""
+        return "" if self._counts is None else "instructions"
 
     def allocate(
         self, name: str, size_bytes: int, *, alignment: int = 16, is_exact: bool = False, writable: bool = True,
@@ -337,44 +337,23 @@ def qemu_for(target: Target, *, is_counted: bool = True) -> str | None:
     """
     command, _, machines = _PROCESSORS[_architecture(target)]
     is_native = sys.platform == "linux" and platform.machine() in machines
-    if is_native and not is_counted:
+    if is_native and not (is_counted and shutil.which(command)):
         return None
-    found = shutil.which(command)
-    if found is None and not is_native:
-        raise ToolchainError(
-            f"programs for {target.name} do not run on this machine by themselves, and {command} is not on PATH. Install it, "
-            "for example by `apt install qemu-user`."
-        )
-    return found
+    return qemu_path(command, "qemu-user", f"programs for {target.name} do not run on this machine by themselves, and ")
 
 
 def _architecture(target: Target) -> str:
     return target.zig_target.partition("-")[0]
 
 
-@lru_cache
-def _version(qemu: str) -> str:
-    """The first line that a QEMU says of itself.
-
-    Raises:
-        ToolchainError: it does not run.
-    """
-    try:
-        done = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise ToolchainError(f"{qemu} does not run: {error}", [qemu]) from error
-    return done.stdout.partition("\n")[0].strip()
-
-
 def _plugin(qemu: str) -> Path | None:
     """The plugin that counts, compiled for a QEMU; None where there is no compiler for this machine, or no Linux."""
     if not sys.platform.startswith("linux"):
         return None
-    # Since version 9, QEMU refuses plugins of the first interface; the functions that are used here are the same in both.
-    number = _version(qemu).partition("version ")[2].partition(".")[0]
-    interface = 2 if number.isdecimal() and int(number) >= 9 else 1
     with noting_tools():  # what compiles Kibi's own helpers is no part of a report
-        return build_shared([_COUNTER], compiler=host_compiler(), flags=[f"-DKIBI_PLUGIN_VERSION={interface}"])
+        # The functions that are used here are the same in both interfaces.
+        flags = [f"-DKIBI_PLUGIN_VERSION={plugin_interface(qemu)}"]
+        return build_shared([_COUNTER], compiler=host_compiler(), flags=flags)
 
 
 def _opened(command: Sequence[str], folder: Path, files: Sequence[int]) -> "subprocess.Popen[bytes]":

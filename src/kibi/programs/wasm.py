@@ -55,10 +55,15 @@ class WasmProgram:
         image: the module.
         target: a target of WebAssembly.
 
+    Attributes:
+        counted: what `instructions` of a call are.
+
     Raises:
         ToolchainError: wasmtime is not installed.
         EmulationError: wasmtime refuses the module, or it wants more memory than it gets.
     """
+
+    counted = "fuel"
 
     def __init__(self, image: Image, target: Target) -> None:
         self._wasmtime: Any = wasmtime()

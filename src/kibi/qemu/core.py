@@ -67,7 +67,12 @@ class QemuCore:
     """One core in QEMU with an image in its memory.
 
     Variables and blocks keep their contents from call to call. After an error the core can be called again, unless QEMU has ended.
+
+    Attributes:
+        counted: what `instructions` of a call are.
     """
+
+    counted = "instructions"
 
     def __init__(
         self,
@@ -173,10 +178,10 @@ class QemuCore:
         if operators != self._operators:
             self._set_operators(operators)
         try:
-            stack = self._set_registers(function, arguments)
+            stack = self._harness.begin(self._session, self._image.symbols[function].address, arguments)
             self._reset(stack)
             self._run(function, instruction_limit)
-            value = self._session.register(self._harness.arguments[0])
+            value = self._session.register(self._harness.registers.arguments[0])
         except BoardError as error:
             raise self._ended(error) from None
         self._raise_if_noted()
@@ -222,18 +227,6 @@ class QemuCore:
                 self._places["label"][(symbol.address - self._state.first_place) // 2] = numbers[label]
         self._operators, self._labels = dict(operators), labels
 
-    def _set_registers(self, function: str, arguments: tuple[int, ...]) -> int:
-        """Sets the registers of a call, and returns the stack pointer at it."""
-        session, registers = self._session, self._harness.arguments
-        stacked = b"".join((argument & 0xFFFF_FFFF).to_bytes(4, "little") for argument in arguments[len(registers) :])
-        stack = (self._stack.end - len(stacked)) & -self._harness.stack_alignment
-        if stacked:
-            session.write(stack, stacked)
-        for register, argument in zip(registers, arguments, strict=False):
-            session.set_register(register, argument & 0xFFFF_FFFF)
-        self._harness.begin(session, self._image.symbols[function].address, stack)
-        return stack
-
     def _reset(self, stack: int) -> None:
         state, ranges = self._state, self._blocks.ranges
         state.instructions = state.vectors = state.label_start = state.label = state.label_calls = state.calls = 0
@@ -259,10 +252,10 @@ class QemuCore:
             if self._state.instructions > limit:
                 self._raise(f"no end after {limit} instructions", self._image.symbols[function].address)
             return
-        found = self._harness.fault(self._session, signal)
+        what, where = self._harness.fault(self._session, signal)
         self._harness.recover(self._session)
         self._raise_if_noted()
-        self._raise(found.what, found.where)
+        self._raise(what, where)
 
     def _raise(self, what: str, where: int, address: int | None = None) -> None:
         raise EmulationError(

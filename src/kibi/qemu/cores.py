@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 
 from kibi.emulator import Core, Stored
-from kibi.errors import ToolchainError
-from kibi.programs.linux import qemu_for
-from kibi.programs.wasm import wasmtime
 from kibi.qemu.core import QemuCore
 from kibi.qemu.process import why_missing
 from kibi.targets import Memory, Runner, Target
@@ -33,32 +30,16 @@ def emulated(
         EmulationError: nothing emulates the target.
         ToolchainError: QEMU is to emulate it, and is missing, too old, or does not start; or what counts cannot be compiled.
     """
-    if target.emulator == "qemu":
+    if target.runner is Runner.QEMU:
         return QemuCore(image, target, stored=stored)
     return Core(image, target, memory=memory, code_in_ram=code_in_ram, stored=stored)
 
 
 def why_not_emulated(target: Target) -> str:
     """Says why no emulated core runs code for a target here; empty where one does."""
-    return missing_qemu(target) if target.emulator else f"nothing emulates {target.name}"
-
-
-def why_not_run(target: Target) -> str:
-    """Says why no code for a target runs here: on an emulated core, as a program, or on this machine; empty where it does."""
-    if target.is_host:
-        return ""
-    if not target.is_program:
-        return why_not_emulated(target)
-    try:
-        if target.runner is Runner.WASMTIME:
-            wasmtime()
-        else:
-            qemu_for(target)
-    except ToolchainError as error:
-        return str(error).removesuffix(".")
-    return ""
+    return missing_qemu(target) if target.is_emulated else f"nothing emulates {target.name}"
 
 
 def missing_qemu(target: Target) -> str:
     """Says why QEMU does not run a target that it alone can run; empty where it does, and for other targets."""
-    return why_missing(target) if target.emulator == "qemu" else ""
+    return why_missing(target) if target.runner is Runner.QEMU else ""

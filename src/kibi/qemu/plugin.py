@@ -11,8 +11,6 @@ from kibi.toolchain import build_shared, host_compiler
 from kibi.used_tools import noting_tools
 
 MOST_CALLS = 64
-_FIRST_OF_SECOND_INTERFACE = 9
-"""The version of QEMU from which on plugins are of the second version of its interface or a later one."""
 
 
 class Flag(IntFlag):
@@ -65,16 +63,15 @@ class State(ctypes.Structure):
 
 
 @lru_cache
-def plugin_library(major: int) -> Path:
-    """The compiled plugin for a version of QEMU.
+def plugin_library(interface: int) -> Path:
+    """The compiled plugin.
 
     Args:
-        major: the first number of the version.
+        interface: the version of QEMU's interface of plugins, 1 or 2.
 
     Raises:
         ToolchainError: it cannot be compiled.
     """
-    version = 1 if major < _FIRST_OF_SECOND_INTERFACE else 2
     with noting_tools():  # what compiles Kibi's own helpers is no part of a report
-        source = Path(__file__).with_name(f"plugin{version}.c")
+        source = Path(__file__).with_name(f"plugin{interface}.c")
         return build_shared([source], compiler=host_compiler(), includes=[source.parent])

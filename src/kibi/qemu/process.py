@@ -1,8 +1,6 @@
 """QEMU as a child process: found, started with the plugin, and ended in every case."""
 
 import os
-import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,13 +11,13 @@ from pathlib import Path
 from kibi.debugger.packets import Link
 from kibi.debugger.session import Session
 from kibi.errors import BoardError, ToolchainError
+from kibi.programs.qemu_command import plugin_interface, qemu_output, qemu_path, version_text
 from kibi.qemu.plugin import plugin_library
 from kibi.targets import Target
 from kibi.targets.machine import Qemu
 from kibi.used_tools import note_tool
 
-_SECONDS, _START_SECONDS = 20, 60
-_VERSION = re.compile(r"QEMU emulator version (\d+)\.(\d+)\.?(\d*)")
+_START_SECONDS = 60
 _MOST_SHOWN = 400
 
 
@@ -37,7 +35,7 @@ def qemu_of(target: Target) -> Qemu:
     for kind, wanted, names in (("machine", found.machine.name, machines), ("core", found.core, cores)):
         if wanted not in names:
             raise ToolchainError(
-                f"QEMU {'.'.join(map(str, qemu_version(path)))} has no {kind} {wanted}, which code for {target.name} runs on. "
+                f"{version_text(path)} has no {kind} {wanted}, which code for {target.name} runs on. "
                 "Install a newer one: version 7.2 has it."
             )
     return found
@@ -55,40 +53,14 @@ def why_missing(target: Target) -> str:
 def _path(found: Qemu) -> str:
     if not sys.platform.startswith("linux"):
         raise ToolchainError("QEMU is used on Linux alone: what counts in it was built nowhere else.")
-    path = shutil.which(found.machine.program)
-    if path is None:
-        raise ToolchainError(
-            f"{found.machine.program} is not on PATH. Install it, for example by `apt install {found.machine.package}`."
-        )
-    return path
-
-
-@lru_cache
-def qemu_version(path: str) -> tuple[int, int, int]:
-    """Returns the version of a QEMU; zeros where it does not say.
-
-    Raises:
-        ToolchainError: it does not run.
-    """
-    found = _VERSION.search(_output(path, "--version"))
-    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
+    return qemu_path(found.machine.program, found.machine.package)
 
 
 @lru_cache
 def _listed(path: str, option: str, machine: str = "none") -> frozenset[str]:
     """The names that QEMU lists for an option: the first word of each line."""
-    text = _output(path, *(("-machine", machine) if option == "-cpu" else ()), option, "help")
+    text = qemu_output(path, *(("-machine", machine) if option == "-cpu" else ()), option, "help")
     return frozenset(line.split()[0] for line in text.splitlines() if line.strip())
-
-
-def _output(path: str, *arguments: str) -> str:
-    try:
-        done = subprocess.run(
-            [path, *arguments], capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ToolchainError(f"{path} does not run: {error}.") from error
-    return done.stdout
 
 
 class Process:
@@ -109,9 +81,8 @@ class Process:
     def __init__(self, target: Target, state: int) -> None:
         found = qemu_of(target)
         path = _path(found)
-        version = qemu_version(path)
-        note_tool(f"QEMU {'.'.join(map(str, version))}")
-        library = plugin_library(version[0])
+        note_tool(version_text(path))
+        library = plugin_library(plugin_interface(path))
         ours, theirs = socket.socketpair()
         ended, self._life = os.pipe()
         self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process

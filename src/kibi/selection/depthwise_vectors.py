@@ -56,7 +56,7 @@ def _channels_again(channels: int) -> int:
 
 
 def _places(channels: int, together: int) -> NDArray[np.int64]:
-    """Returns the channel at each place of all blocks, `[blocks * 16]`; -1 where there is none.
+    """Returns the channel at each place of all blocks, `[blocks * 16]`; -1 at a place without one.
 
     Args:
         channels: of the layer.

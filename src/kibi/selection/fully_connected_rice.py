@@ -23,9 +23,7 @@ def pack(call: KernelCall) -> KernelCall:
     """Packs a call of `kibi_fully_connected_s8`: any layer can be coded, at whatever it costs."""
     given = call.params_as(FullyConnectedS8Params)
     codes = encode(given.filter.reshape(given.output_channels, given.depth))
-    params = FullyConnectedRiceParams(
-        **_shared(given, codes), vectors=given.vectors, vectors_per_row=given.vectors_per_row
-    )
+    params = FullyConnectedRiceParams(**_coded(given, codes), **given.scalars_for(FullyConnectedRiceParams))
     # A vector is read once more for each channel.
     last = given.output_channels - 1
     reads = ((vector * given.depth, vector * given.output_channels + last) for vector in range(given.vectors))
@@ -40,7 +38,8 @@ def pack_accumulate(call: KernelCall) -> KernelCall | None:
     if given.vectors > 1:
         return None
     codes = encode(given.filter.reshape(given.output_channels, -1), given.pieces)
-    params = FullyConnectedRiceAccumulateParams(**_shared(given, codes))
+    numbers = given.scalars_for(FullyConnectedRiceAccumulateParams)
+    params = FullyConnectedRiceAccumulateParams(**_coded(given, codes), **numbers)
     scratch_bytes = 4 * given.output_channels + _PLACE_BYTES
     return KernelCall(
         RICE_ACCUMULATE.kernel,
@@ -51,17 +50,15 @@ def pack_accumulate(call: KernelCall) -> KernelCall | None:
     )
 
 
-def _shared(given: FullyConnectedS8Params | FullyConnectedS8AccumulateParams, codes: RiceCodes) -> dict[str, Any]:
-    """The fields that both kernels have: scales that all channels share are stored once."""
+def _coded(given: FullyConnectedS8Params | FullyConnectedS8AccumulateParams, codes: RiceCodes) -> dict[str, Any]:
+    """The fields of weights and scales: scales that all channels share are stored once."""
     scaling = np.stack([given.multiplier.astype(np.int64), given.shift.astype(np.int64)])
     is_shared = bool((scaling == scaling[:, :1]).all())
     count = 1 if is_shared else given.output_channels
     return {
         "weights": codes.stream.view(np.int8), "codings": codes.codings.view(np.int8), "bias": given.bias,
         "multiplier": given.multiplier[:count], "shift": given.shift[:count], "weights_bytes": len(codes.stream),
-        "scale_step": int(not is_shared), "piece": given.piece, "pieces": given.pieces,
-        "output_channels": given.output_channels, "output_zero_point": given.output_zero_point,
-        "activation_min": given.activation_min, "activation_max": given.activation_max,
+        "scale_step": int(not is_shared),
     }  # fmt: skip
 
 

@@ -180,7 +180,7 @@ def _near(steps: _Steps, middle: NDArray[np.float64]) -> tuple[NDArray[np.bool_]
 
 
 def _shared(steps: _Steps, ideal: NDArray[np.float64]) -> tuple[NDArray[np.int64], int] | None:
-    """The addends of channels of one scale, and a factor that all of them have; None where scales differ or there is none."""
+    """Returns the addends of channels of one scale, and the factor that all share; None if scales differ or no factor is exact."""
     if (ideal != ideal[0]).any():
         return None
     for step in sorted(range(-_NEAR, _NEAR + 1), key=abs):

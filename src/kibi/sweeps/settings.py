@@ -94,8 +94,8 @@ class Grid:
 def _problem(axis: str, value: str) -> str:
     """Says what is wrong with a value of an axis; empty if nothing is."""
     try:
-        if axis == "targets" and not target_named(value).emulator:
-            known = ", ".join(each.name for each in all_targets() if each.emulator)
+        if axis == "targets" and not target_named(value).is_emulated:
+            known = ", ".join(each.name for each in all_targets() if each.is_emulated)
             return f"{value!r} is not emulated, so nothing can be measured on it. Take one of: {known}"
         if axis == "goals":
             goal_named(value)

@@ -38,12 +38,12 @@ class Qemu:
     Attributes:
         machine: the board.
         cpu: QEMU's name of the core, and what is switched on or off in it.
-        stands_for: why that is another core than the target's; empty where it is the same.
+        replaces: why that core replaces the target's; empty where it is the same.
     """
 
     machine: Machine
     cpu: str
-    stands_for: str = ""
+    replaces: str = ""
 
     @property
     def core(self) -> str:

@@ -96,9 +96,9 @@ class Target:
     qemu: Qemu | None = None
 
     @property
-    def emulator(self) -> str:
-        """What runs its code on this machine: `unicorn`, or where that cannot, `qemu`; empty if neither does."""
-        return "unicorn" if self.emulated_cpu else "qemu" if self.qemu is not None else ""
+    def is_emulated(self) -> bool:
+        """True if an emulated core runs its code: unicorn's, or where there is none, QEMU's."""
+        return self.runner in (Runner.UNICORN, Runner.QEMU)
 
     def emulated_by(self, emulator: str) -> "Target":
         """Returns the same processor, whose code one emulator alone runs. QEMU estimates no cycles.
@@ -109,7 +109,7 @@ class Target:
         if emulator not in EMULATORS:
             raise TargetError(f"there is no emulator {emulator[:60]!r}. Emulators are: {', '.join(EMULATORS)}.")
         made = replace(self, emulated_cpu="", timing=None) if emulator == "qemu" else replace(self, qemu=None)
-        if not made.emulator:
+        if not made.is_emulated:
             known = ", ".join(
                 each.name for each in _TARGETS if (each.qemu if emulator == "qemu" else each.emulated_cpu)
             )
@@ -128,14 +128,16 @@ class Target:
 
     @property
     def runner(self) -> Runner:
-        """What runs its code."""
+        """What runs its code; unicorn where both emulators do."""
         if self.is_host:
             return Runner.ITSELF
         if self.zig_target.startswith("wasm32-"):
             return Runner.WASMTIME
         if "-linux-" in self.zig_target:
             return Runner.QEMU_USER
-        return Runner(self.emulator)
+        if self.emulated_cpu:
+            return Runner.UNICORN
+        return Runner.NONE if self.qemu is None else Runner.QEMU
 
     @property
     def is_device(self) -> bool:
@@ -173,7 +175,7 @@ _HARD = "thumb-freestanding-eabihf"
 _DSP = ("armv7em", "thumb2", "portable")
 _HELIUM = ("helium", *_DSP)
 _M55 = Qemu(MACHINES["mps3-an547"], "cortex-m55")
-_AS_M55 = replace(_M55, stands_for="QEMU has the Cortex-M55 alone of the cores with Helium")
+_AS_M55 = replace(_M55, replaces="QEMU has the Cortex-M55 alone of the cores with Helium")
 _RISCV = "riscv32-freestanding-none"  # with `relax`, as clang by itself has it: the linker makes calls shorter
 _RISCV_SETS = ("riscv", "portable")
 _VECTORS = ("host", "portable")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kibi.errors import ToolchainError
-from kibi.targets import Target
+from kibi.targets import Runner, Target
 
 _ADDRESSES = 1 << 32
 
@@ -64,6 +64,6 @@ LAYOUT = MemoryLayout(MemoryRange(0x0800_0000, 0x0800_0000), MemoryRange(0x2000_
 
 def layout_of(target: Target) -> MemoryLayout:
     """Returns the addresses that a program for a target is linked for where nothing else is said: those of what emulates it."""
-    if target.emulator != "qemu" or target.qemu is None:
+    if target.runner is not Runner.QEMU or target.qemu is None:
         return LAYOUT
     return MemoryLayout(MemoryRange(*target.qemu.machine.flash), MemoryRange(*target.qemu.machine.ram))

@@ -14,7 +14,7 @@ def targets(*, as_json: AsJson = False) -> None:
 
     Models can be compiled for all of them, and measured on those that something runs: an emulated core, QEMU or wasmtime.
     """
-    from kibi.qemu import why_not_run  # noqa: PLC0415 - verbs pay for what they use
+    from kibi.engines.ways import why_not_run  # noqa: PLC0415 - verbs pay for what they use
 
     if as_json:
         print_json({"targets": [_record(target) for target in all_targets()]})
@@ -55,17 +55,16 @@ def clock_text(target: Target) -> str:
 
 
 def _record(target: Target) -> dict[str, Any]:
-    from kibi.qemu import why_not_run  # noqa: PLC0415
+    from kibi.engines.ways import why_not_run  # noqa: PLC0415
 
     timing = target.timing.value if target.timing else None
     found = target.qemu
-    qemu = found and {"machine": found.machine.name, "cpu": found.cpu, "stands_for": found.stands_for}
-    further = {"emulator": target.emulator, "missing": why_not_run(target)}
+    qemu = found and {"machine": found.machine.name, "cpu": found.cpu, "replaces": found.replaces}
     return {
         **asdict(target),
         "timing": timing,
         "qemu": qemu,
-        **further,
+        "missing": why_not_run(target),
         "runner": target.runner.value,
         "is_default": target.name == DEFAULT_TARGET,
     }

@@ -9,7 +9,7 @@ import typer
 from kibi.cli.options.common import DEFAULT_TARGET
 from kibi.cli.terminal import BAD, GOOD
 from kibi.errors import InputError, TargetError
-from kibi.targets import EMULATORS, Board, Memory, Target, board, boards, target, targets
+from kibi.targets import EMULATORS, Board, Memory, Runner, Target, board, boards, target, targets
 from kibi.targets.clock import clock_of
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ def chosen_processor(
 
 def emulator_line(processor: Target) -> list[tuple[str, str]]:
     """Returns the line that says which machine and core of QEMU run the code; none where unicorn does."""
-    if processor.emulator != "qemu" or processor.qemu is None:
+    if processor.runner is not Runner.QEMU or processor.qemu is None:
         return []
     found = processor.qemu
-    why = f", because {found.stands_for}" if found.stands_for else ""
+    why = f", because {found.replaces}" if found.replaces else ""
     return [("emulator", f"QEMU, machine {found.machine.name}, core {found.core}{why}")]
 
 

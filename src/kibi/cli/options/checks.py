@@ -56,8 +56,8 @@ def emulated_target(name: str) -> "Target":
     from kibi.targets import target, targets  # noqa: PLC0415
 
     found = target(name)
-    if not found.emulator:
-        known = ", ".join(each.name for each in targets() if each.emulator)
+    if not found.is_emulated:
+        known = ", ".join(each.name for each in targets() if each.is_emulated)
         raise TargetError(f"target {name!r} is not emulated, so nothing can be measured on it. Emulated are: {known}.")
     return found
 

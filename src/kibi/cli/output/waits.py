@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from kibi.targets import Runner
+
 if TYPE_CHECKING:
     from kibi.cli.options.boards import Chosen
     from kibi.emulator import Stalls
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
 def time_texts(found: "Measurement", processor: "Target") -> tuple[str, str]:
     """Returns the estimated time of one inference and its unit with the clock; `-` and the reason if there is no estimate."""
-    if processor.emulator == "qemu":
+    if processor.runner is Runner.QEMU:
         return "-", "no estimate: QEMU counts no cycles"
     if found.cycles_estimate is None or processor.timing is None or not processor.clock_hz:
         return "-", "no estimate: no timings are known of this core"

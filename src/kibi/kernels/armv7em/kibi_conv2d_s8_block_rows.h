@@ -53,7 +53,7 @@ typedef struct {
     int32_t pixels;
     int32_t run;    /* neighbouring elements of a window's row */
     int32_t size;   /* a window's elements, rounded up to whole fours */
-    int32_t last_inside; /* the last start of a window that is inside its rows in one piece each; -1: there is none */
+    int32_t last_inside; /* the last start of a window that is inside its rows in one piece each; -1 if no window is */
     int has_three_rows;  /* true if windows of four pixels are for kibi_widen4_rows_s8 */
     int16_t *windows; /* the block's */
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE

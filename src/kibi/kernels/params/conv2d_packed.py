@@ -192,7 +192,7 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
     )
 
 
-class Conv2DPiecesParams(Params, kernels=("kibi_conv2d_s8_pieces",)):
+class Conv2DPiecesParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_pieces",), pointers_first=True):
     """CONV_2D of s8 in blocks of two channels and two pixels, whose windows are multiplied piece by piece."""
 
     filter: Array = array(
@@ -208,31 +208,18 @@ class Conv2DPiecesParams(Params, kernels=("kibi_conv2d_s8_pieces",)):
         is_packed=True,
     )
     padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
-    input_width: int = number(DType.S16)
     input_channels: int = number(DType.S16, "a multiple of 4")
-    output_width: int = number(DType.S16)
-    output_channels: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16)
     activation_min: int = number(DType.S16, "-128 … 127")
-    activation_max: int = number(DType.S16)
-    kernel_rows: int = number(DType.S16)
-    kernel_width: int = number(DType.S16)
-    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S16, "across")
-    pad: int = number(DType.S16, "columns of padding before the first input column")
     elements_at_once: int = number(DType.S16, "elements of a window in a piece, a multiple of 4")
     pairs_at_once: int = number(DType.S16, "pairs of channels whose sums are kept")
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
-            min(kernel_width, min(stride, min(dilation, min(elements_at_once, pairs_at_once)))))))))
-        require: 0 <= pad
+        require: 1 <= min(elements_at_once, pairs_at_once)
         require: input_channels == input_channels // 4 * 4
         require: elements_at_once == elements_at_once // 4 * 4
         array filter: ceil(output_channels, 2) * kernel_rows * kernel_width * input_channels // 2
         array channels: 4 * ceil(output_channels, 2)
         array padding: input_channels
         input: kernel_rows x input_width * input_channels
-        output: output_width * output_channels
         scratch: 16 * pairs_at_once + 4 * elements_at_once aligned 4
     """
 

@@ -2,6 +2,7 @@
 
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
+from kibi.kernels.params.geometry import Narrow3x3Params
 
 _BLOCKS = (
     "{0}[blocks of four {1}][{2}]; the header of {3} describes a block. Where the number of {1} is not a multiple of four, the "
@@ -105,28 +106,16 @@ class DepthwiseS8Params(_DepthwiseS8Params, kernels=("kibi_depthwise_conv2d_s8",
     contract = "output: output_width * channels"
 
 
-class _Depthwise3x3Params(Params):
+class _Depthwise3x3Params(Narrow3x3Params, pointers_first=True):
     """What kernels have for a window of three by three, four channels at a time."""
 
     blocks: Array = array(DType.S32, _BLOCKS.format("", "channels", "26", "the kernel"), is_packed=True)
-    input_width: int = number(DType.S16)
-    channels: int = number(DType.S16, "of the input, at least 4")
-    input_zero_point: int = number(DType.S16, "-128 … 127")
-    output_width: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16, "-128 … 127")
-    activation_min: int = number(DType.S16, "-128 … 127")
-    activation_max: int = number(DType.S16, "-128 … 127")
-    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S16, "across")
     pad: int = number(
         DType.S16, "columns of padding before the first input column; the middle of every window is inside the input"
     )
     contract = """
-        require: 1 <= min(input_width, min(output_width, min(stride, dilation)))
-        require: 4 <= channels
-        require: 0 <= pad <= dilation
+        require: pad <= dilation
         require: (output_width - 1) * stride - pad + dilation < input_width
-        input: 3 x input_width * channels
     """
 
 

@@ -398,7 +398,7 @@ class FullyConnectedInt4AccumulateParams(
     """
 
 
-class FullyConnectedRiceParams(Params, kernels=("kibi_fully_connected_s8_rice",)):
+class FullyConnectedRiceParams(VectorsParams, kernels=("kibi_fully_connected_s8_rice",), pointers_first=True):
     """FULLY_CONNECTED of s8 with a filter of Golomb-Rice codes."""
 
     weights: Array = array(
@@ -413,25 +413,12 @@ class FullyConnectedRiceParams(Params, kernels=("kibi_fully_connected_s8_rice",)
     shift: Array = array(DType.S8, "-31 … 30, of each channel, or one of all")
     weights_bytes: int = number(DType.S32, "of all codes, with at least 3 more before them")
     scale_step: int = number(DType.S32, "1: each channel has its multiplier and shift; 0: all channels share them")
-    piece: int = number(DType.S32, "neighbouring elements of an input vector that are read at once")
-    pieces: int = number(DType.S32, "pieces of a vector")
-    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
-    vectors_per_row: int = number(DType.S32, "more than 1 only where pieces is 1; divides vectors")
-    output_channels: int = number(DType.S32)
-    output_zero_point: int = number(DType.S32)
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
     contract = """
-        require: 1 <= min(piece, min(pieces, min(output_channels, min(vectors, vectors_per_row))))
         require: 4 <= weights_bytes
         require: output_channels * pieces * piece <= 8 * weights_bytes
         require: 0 <= scale_step <= 1
-        require: (vectors_per_row - 1) * (pieces - 1) <= 0
-        require: vectors == vectors // vectors_per_row * vectors_per_row
         array multiplier: 1 + (output_channels - 1) * scale_step
         array shift: 1 + (output_channels - 1) * scale_step
-        input: vectors // vectors_per_row * pieces x vectors_per_row * piece
-        output: vectors * output_channels
     """
 
 

@@ -27,6 +27,27 @@ class NarrowWindowsParams(Params):
     """
 
 
+class Narrow3x3Params(Params):
+    """The windows of three by three of a row of DEPTHWISE_CONV_2D of s8 with multiplier 1, in numbers of 16 bits."""
+
+    input_width: int = number(DType.S16)
+    channels: int = number(DType.S16, "of the input, at least 4")
+    input_zero_point: int = number(DType.S16, "-128 … 127")
+    output_width: int = number(DType.S16)
+    output_zero_point: int = number(DType.S16, "-128 … 127")
+    activation_min: int = number(DType.S16, "-128 … 127")
+    activation_max: int = number(DType.S16, "-128 … 127")
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(output_width, min(stride, dilation)))
+        require: 4 <= channels
+        require: 0 <= pad
+        input: 3 x input_width * channels
+    """
+
+
 class VectorsParams(Params):
     """The vectors that FULLY_CONNECTED of s8 multiplies with its filter in a step, and where its outputs are cut."""
 

@@ -3,7 +3,8 @@
 from types import MappingProxyType
 
 from kibi.dtypes import Array, DType
-from kibi.kernels.params.description import Params, array, number
+from kibi.kernels.params.description import array, number
+from kibi.kernels.params.geometry import Narrow3x3Params, NarrowWindowsParams
 
 _REST = "(output_width - output_width // pixels * pixels)"
 """Pixels after whole blocks."""
@@ -11,7 +12,7 @@ _NOT_16 = "max(weight_step - 16, 16 - weight_step)"
 """0 where windows are one vector."""
 
 
-class Conv2DVectorsParams(Params, kernels=("kibi_conv2d_s8_vectors",)):
+class Conv2DVectorsParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_vectors",), pointers_first=True):
     """CONV_2D of s8, and FULLY_CONNECTED as one, in blocks of four channels and up to three pixels."""
 
     filter: Array = array(
@@ -26,19 +27,7 @@ class Conv2DVectorsParams(Params, kernels=("kibi_conv2d_s8_vectors",)):
         "the number of channels is not a multiple of four, the last four have some of those before them, too. No sum overflows",
         is_packed=True,
     )
-    input_width: int = number(DType.S16)
-    input_channels: int = number(DType.S16)
-    output_width: int = number(DType.S16)
-    output_channels: int = number(DType.S16)
     input_zero_point: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16)
-    activation_min: int = number(DType.S16)
-    activation_max: int = number(DType.S16)
-    kernel_rows: int = number(DType.S16)
-    kernel_width: int = number(DType.S16)
-    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S16, "across")
-    pad: int = number(DType.S16, "columns of padding before the first input column")
     pixels: int = number(DType.S16, "of a block: at most 3, and 1 where there are fewer than four channels")
     gathers: int = number(
         DType.S16, "1: windows are copied to scratch; 0: they are pieces of a row, inside the input, and are read there"
@@ -54,10 +43,8 @@ class Conv2DVectorsParams(Params, kernels=("kibi_conv2d_s8_vectors",)):
     )
     # Where windows are not copied, all that makes them more than a piece of a row is multiplied by 1.
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
-            min(kernel_width, min(stride, min(dilation, min(pixels, blocks)))))))))
-        require: 0 <= pad
-        require: pixels <= 3
+        require: 1 <= blocks
+        require: 1 <= pixels <= 3
         require: (pixels - 1) * (4 - output_channels) <= 0
         require: 0 <= gathers <= 1
         require: (1 - gathers) * max(pad + kernel_rows - 1 + (dilation - 1) * (kernel_width - 1), \
@@ -66,7 +53,6 @@ class Conv2DVectorsParams(Params, kernels=("kibi_conv2d_s8_vectors",)):
         array filter: max(4, output_channels) * weight_step
         array scales: 9 * ceil(output_channels, 4)
         input: kernel_rows x input_width * input_channels
-        output: output_width * output_channels
         scratch: gathers * blocks * pixels * kernel_rows * kernel_width * input_channels
     """
     parts = MappingProxyType(
@@ -80,7 +66,7 @@ class Conv2DVectorsParams(Params, kernels=("kibi_conv2d_s8_vectors",)):
     )
 
 
-class DepthwiseVectorsParams(Params, kernels=("kibi_depthwise_conv2d_s8_vectors",)):
+class DepthwiseVectorsParams(Narrow3x3Params, kernels=("kibi_depthwise_conv2d_s8_vectors",), pointers_first=True):
     """DEPTHWISE_CONV_2D of s8 with multiplier 1 and a window of three by three, sixteen channels at a time."""
 
     blocks: Array = array(
@@ -90,28 +76,15 @@ class DepthwiseVectorsParams(Params, kernels=("kibi_depthwise_conv2d_s8_vectors"
         "multiple of 4, the last block has the last sixteen channels, or, where there are fewer, the last four",
         is_packed=True,
     )
-    input_width: int = number(DType.S16)
-    channels: int = number(DType.S16, "of the input, at least 4")
-    input_zero_point: int = number(DType.S16, "-128 … 127")
-    output_width: int = number(DType.S16)
-    output_zero_point: int = number(DType.S16, "-128 … 127")
-    activation_min: int = number(DType.S16, "-128 … 127")
-    activation_max: int = number(DType.S16, "-128 … 127")
-    stride: int = number(DType.S16, "across; the pointers to rows account for the stride of rows")
-    dilation: int = number(DType.S16, "across")
-    pad: int = number(DType.S16, "columns of padding before the first input column")
     together: int = number(
         DType.S16, "neighbouring pixels whose channels are those of one block: more than 1 only where the stride is 1"
     )
     contract = """
-        require: 1 <= min(input_width, min(channels, min(output_width, min(stride, min(dilation, together)))))
-        require: 0 <= pad
-        require: 4 <= channels
+        require: 1 <= together
         require: (together - 1) * (stride - 1) <= 0
         require: (together - 1) * (together * channels - 16) <= 0
         require: (output_width - 1) * stride + 2 * dilation < 2**15
         array blocks: 72 * (ceil(channels, 16) + min(1, channels % 4) * (1 - min(1, channels // 16)))
-        input: 3 x input_width * channels
         output: output_width * channels
     """
     parts = MappingProxyType(

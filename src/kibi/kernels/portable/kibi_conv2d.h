@@ -426,7 +426,6 @@ typedef struct {
     int16_t input_channels;
     int16_t output_width;
     int16_t output_channels;
-    int16_t input_zero_point;
     int16_t output_zero_point;
     int16_t activation_min;
     int16_t activation_max;
@@ -435,6 +434,7 @@ typedef struct {
     int16_t stride;        /* across; the pointers to rows account for the stride of rows */
     int16_t dilation;      /* across */
     int16_t pad;           /* columns of padding before the first input column */
+    int16_t input_zero_point;
     int16_t pixels;        /* of a block: at most 3, and 1 where there are fewer than four channels */
     /* 1: windows are copied to scratch; 0: they are pieces of a row, inside the input, and are read there */
     int16_t gathers;

@@ -296,8 +296,6 @@ typedef struct {
     const int32_t *bias;
     const int32_t *multiplier; /* 0 ... 2**31 - 1, of each channel, or one of all */
     const int8_t *shift;       /* -31 ... 30, of each channel, or one of all */
-    int32_t weights_bytes;     /* of all codes, with at least 3 more before them */
-    int32_t scale_step;        /* 1: each channel has its multiplier and shift; 0: all channels share them */
     int32_t piece;             /* neighbouring elements of an input vector that are read at once */
     int32_t pieces;            /* pieces of a vector */
     int32_t vectors;           /* input vectors, and output vectors, of a step */
@@ -306,6 +304,8 @@ typedef struct {
     int32_t output_zero_point;
     int32_t activation_min;
     int32_t activation_max;
+    int32_t weights_bytes;     /* of all codes, with at least 3 more before them */
+    int32_t scale_step;        /* 1: each channel has its multiplier and shift; 0: all channels share them */
 } kibi_fully_connected_s8_rice_params;
 
 /* FULLY_CONNECTED with a filter of Golomb-Rice codes, which are decoded as they are used: the output vectors of one step.
