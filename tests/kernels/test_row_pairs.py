@@ -101,9 +101,8 @@ def test_numpy_takes_the_weights_out_of_their_sums(geometry: Geometry) -> None:
     params = packed.params_as(Conv2DRowPairsParams)
     given = np.random.default_rng(4).integers(-128, 128, view["input"].type.shape).astype(np.int8)
     memory, made = given.reshape(-1).view(np.uint8), np.zeros(view.output.type.size_bytes, np.uint8)
-    stream, rows = params.stream.view(np.uint8), [(memory, 0)] * 3
-    numbers = SimpleNamespace(**params.scalars)
-    step = Call(KERNEL, numbers, {"stream": 0}, stream, rows, [(made, 0)], [], None, 0, {}, [])
+    stream, numbers = params.stream.view(np.uint8), SimpleNamespace(**params.scalars)
+    step = Call(KERNEL, numbers, {"stream": 0}, stream, [(memory, 0)] * 3, [(made, 0)], [], None, 0, {}, [])
     numpy_kernels([KERNEL])[KERNEL](step)
     np.testing.assert_array_equal(made.view(np.int8), np.minimum(_expected(view, given), 90).reshape(-1))
 
@@ -178,11 +177,11 @@ def test_sums_that_may_leave_32_bits_are_left_to_other_kernels(bias: int) -> Non
     assert row_pairs(view, replace(call, params=large)) is None
 
 
-def test_only_speed_takes_them_where_few_pixels_are_made_twice() -> None:
-    """Weights take 3.6 times their flash; and rows of 11 pixels would be made as 16."""
-    core = target_named("cortex-m4")
+def test_only_speed_takes_them_in_place_of_winograds_rows_where_few_pixels_are_made_twice() -> None:
+    """Weights take 3.6 times their flash; rows of 11 pixels would be made as 16; and a plan may name another kernel."""
+    core, kernels = target_named("cortex-m4"), ("kibi_conv2d_s8_winograd", "kibi_conv2d_s8_columns")
     made = {
-        (size, goal): wide_call(*_layer(Geometry(16, 16, size=size)), core, goal)
-        for size in ((8, 16), (8, 11)) for goal in Goal
+        (size, goal, kernel): wide_call(*_layer(Geometry(16, 16, size=size)), core, goal, kernel)
+        for size in ((8, 16), (8, 11)) for goal in Goal for kernel in kernels
     }  # fmt: skip
-    assert {key for key, call in made.items() if call is not None} == {((8, 16), Goal.SPEED)}
+    assert {key for key, call in made.items() if call is not None} == {((8, 16), Goal.SPEED, kernels[0])}

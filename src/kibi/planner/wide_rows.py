@@ -13,7 +13,7 @@ def wide_calls(graph: LoweredGraph, plan: Plan) -> dict[int, KernelCall]:
     found = {}
     for node in whole_nodes(graph, plan.runs):
         view = graph.views[node]
-        call = wide_call(view, graph.general_calls[node], graph.target, graph.goal)
+        call = wide_call(view, graph.general_calls[node], graph.target, graph.goal, graph.kernels[node])
         if call is None or not all(is_in_one_piece(each, plan) for each in (*view.row_tensors, view.output)):
             continue
         # Each later row of the output must begin below its input, too.

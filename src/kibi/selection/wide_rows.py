@@ -16,12 +16,11 @@ from kibi.selection.conv2d_halves import CONV2D_HALVES, MOST_PIXELS
 from kibi.selection.conv2d_row_pairs import row_pairs, saves
 from kibi.selection.conv2d_vectors import CONV2D_VECTORS
 from kibi.selection.conv2d_vectors import MOST_PIXELS as PIXELS_OF_VECTORS
+from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.convolution_call import window_of
 from kibi.selection.sums import MOST_SIZE
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
-
-_SET_OF_PAIRS = "armv7em"
 
 
 def _apart(call: KernelCall) -> int | None:
@@ -47,18 +46,19 @@ _KERNELS: MappingProxyType[str, tuple[Variant, int, Callable[[KernelCall], int |
 it does not make the layer."""
 
 
-def wide_call(view: NodeView, general: KernelCall, target: Target, goal: Goal) -> KernelCall | None:
+def wide_call(view: NodeView, general: KernelCall, target: Target, goal: Goal, kernel: str) -> KernelCall | None:
     """Returns the call that makes all rows of a node, from a pointer to the first of each; None where there is none that is faster.
 
     Args:
         view: the node.
         general: its general call.
         target: the processor.
-        goal: two rows at a time are for speed alone: their weights take more flash.
+        goal: of the code; two rows at a time are for speed alone, as their weights take more flash.
+        kernel: what makes single rows; two at a time take the place of Winograd's F(2,3).
     """
     if not isinstance(general.params, Conv2DS8Params) or len(view.accesses) != 1:
         return None
-    if goal is Goal.SPEED and _SET_OF_PAIRS in target.kernel_sets:
+    if goal is Goal.SPEED and kernel == CONV2D_WINOGRAD.kernel:
         call = row_pairs(view, general)
         if call is not None and saves(call.params_as(Conv2DRowPairsParams)):
             return call
