@@ -8,6 +8,7 @@ import kibi
 import kibi.demo
 from kibi.kernels import closure
 from kibi.selection.choice import VARIANTS
+from kibi.selection.conv2d_row_pairs import KERNEL as KERNEL_OF_PAIRS
 from kibi.targets import targets
 from tests.codegen.misra import CATEGORIES, deviations, reported
 from tests.kernels.test_sources import KERNELS
@@ -60,7 +61,7 @@ def test_recorded_rules_are_those_reported(tmp_path: Path) -> None:
         if "host" in kernel_sets:  # vectors are extensions of compilers
             continue
         own = frozenset(each.kernel for each in VARIANTS if each.kernel_set == kernel_sets[0])
-        for path in _kernels(tmp_path / str(number), KERNELS | own, kernel_sets):
+        for path in _kernels(tmp_path / str(number), KERNELS | own | {KERNEL_OF_PAIRS}, kernel_sets):
             files.setdefault(path.read_text(encoding="utf-8"), path)
     for name, options in _LIBRARIES:
         for path in _library(tmp_path / f"model_{name}", name, options):

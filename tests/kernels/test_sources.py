@@ -12,6 +12,7 @@ from kibi.kernels.headers import struct_fields
 from kibi.kernels.params import struct_name
 from kibi.ops import operators
 from kibi.selection.choice import VARIANTS
+from kibi.selection.conv2d_row_pairs import KERNEL as KERNEL_OF_PAIRS
 from kibi.targets import target, targets
 from kibi.toolchain import compile_objects
 from tests.support.amount import IS_EXHAUSTIVE, sample
@@ -90,7 +91,10 @@ def test_kernels_every_file_is_used() -> None:
     """All files of the set are what the operators' kernels, their variants and checkpoints include on some core, and no others."""
     sets = {("portable",), *(each.kernel_sets for each in targets())}
     used = {
-        name for each in sets for name in closure(KERNELS | TWINS | lives_c.KERNELS, each) if (FOLDER / name).is_file()
+        name
+        for each in sets
+        for name in closure(KERNELS | TWINS | {KERNEL_OF_PAIRS} | lives_c.KERNELS, each)
+        if (FOLDER / name).is_file()
     }
     assert used == {path.name for path in (*SOURCES, *HEADERS)}
 

@@ -36,6 +36,7 @@ def _text(graph: Graph, made: Plan, folder: Path, *, slices: bool = False) -> st
     "geometry",
     [
         Geometry(16, 12, size=(24, 10)),
+        Geometry(16, 12, size=(31, 24)),
         Geometry(8, 7, kernel=(3, 5), size=(9, 18)),
         Geometry(24, 24, groups=0, size=(17, 6)),
         Geometry(32, 24, kernel=(1, 1), size=(9, 7)),
@@ -44,7 +45,7 @@ def _text(graph: Graph, made: Plan, folder: Path, *, slices: bool = False) -> st
     ids=str,
 )
 def test_copies_give_the_same_bits(geometry: Geometry, tmp_path: Path) -> None:
-    """Winograd, blocks, depthwise and long rows read a copy of their constants: on the emulated core, and in C on this machine."""
+    """Winograd of one row or two, blocks, depthwise and long rows read a copy of their constants, on both engines in C."""
     graph, made, planned = _planned(geometry)
     calls = dict(enumerate(planned.calls)) | dict(planned.wide_calls)
     assert calls[0].staged_bytes > sum(array.nbytes for array in calls[0].constants.values())
@@ -66,6 +67,21 @@ def test_long_rows_give_the_same_bits(channels: int, outputs: int, tmp_path: Pat
     wanted = kibi.run(graph, made, inputs)
     assert_same(graph, DeviceEngine(library).run(inputs), wanted)
     assert_same(graph, HostEngine(library).run(inputs), wanted)
+
+
+def test_pairs_of_rows_give_the_same_bits_where_no_copy_of_their_weights_fits(tmp_path: Path) -> None:
+    """The layer takes scratch for two rows at a time, in an arena that has no room for weights besides; not for other goals."""
+    geometry = Geometry(32, 32, size=(16, 16))
+    graph, made, planned = _planned(geometry)
+    assert [(call.kernel, call.staged_bytes) for _, call in planned.wide_calls] == [("kibi_conv2d_s8_row_pairs", 0)]
+    assert _planned(geometry, "balanced")[2].wide_calls == ()
+    library = kibi.compile(graph, made, tmp_path)
+    inputs = seeded_inputs(graph, 7)
+    wanted = kibi.run(graph, made, inputs)
+    assert_same(graph, DeviceEngine(library).run(inputs), wanted)
+    assert_same(graph, HostEngine(library).run(inputs), wanted)
+    sliced = kibi.compile(graph, made, tmp_path / "sliced", slices=True)
+    assert not any("row_pairs" in name for name in sliced.files)
 
 
 def test_slices_have_rows_of_their_own_and_no_copies(tmp_path: Path) -> None:

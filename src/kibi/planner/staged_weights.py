@@ -70,7 +70,7 @@ def with_room_for_copies(graph: LoweredGraph, plan: Plan, goal: Goal, ram_bytes:
     first_steps = _first_steps(plan.runs)
     buffers, arena_bytes = list(plan.buffers), plan.arena_bytes
     for wanted in sorted(_wishes(graph, plan), key=lambda each: -each.gain_bytes):
-        own = plan.scratch_of(wanted.node)
+        own = next((each for each in buffers if wanted.node in each.nodes), None)
         if own is not None and (own.shared_by or own.size_bytes >= wanted.size_bytes):
             continue
         start = first_steps[wanted.node]
@@ -102,7 +102,7 @@ class _Wish:
 
 
 def _wishes(graph: LoweredGraph, plan: Plan) -> Iterator[_Wish]:
-    """The scratch that copies and long rows would take, by nodes."""
+    """The scratch that copies and rows which are made at once would take, by nodes."""
     calls, wide = with_room(graph, rooms(plan, graph)).calls, wide_calls(graph, plan)
     for node in whole_nodes(graph, plan.runs):
         call = wide.get(node, calls[node])
@@ -111,7 +111,7 @@ def _wishes(graph: LoweredGraph, plan: Plan) -> Iterator[_Wish]:
         if times >= _LEAST_READS and _can_be_copied(graph, node, call):
             copy_bytes = _copy_bytes(call)
             yield _Wish(node, scratch_bytes + copy_bytes, _ALIGNMENT, times * copy_bytes)
-        elif node in wide:
+        if node in wide:
             yield _Wish(node, scratch_bytes, call.scratch_alignment, 0)
 
 

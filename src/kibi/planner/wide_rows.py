@@ -1,20 +1,19 @@
-"""Rows that a plan has one after another, and a kernel makes as one long row: then all its blocks are of the fastest size."""
+"""Rows that a plan has one after another, and a kernel makes in one call: as one long row, or two at a time."""
 
 from collections.abc import Sequence
 
 from kibi.ir import KernelCall
 from kibi.planner.joined_steps import is_in_one_piece, keeps_distance
 from kibi.planner.plan import Plan, Run
-from kibi.selection import Goal, LoweredGraph, wide_call, wide_general
+from kibi.selection import Goal, LoweredGraph, wide_call
 
 
 def wide_calls(graph: LoweredGraph, plan: Plan) -> dict[int, KernelCall]:
-    """Returns the calls that make all rows of a node as one, by nodes, where the plan has these rows one after another."""
+    """Returns the calls that make all rows of a node at once, by nodes, where the plan has these rows one after another."""
     found = {}
     for node in whole_nodes(graph, plan.runs):
         view = graph.views[node]
-        general = wide_general(view, graph.general_calls[node], graph.target)
-        call = None if general is None else wide_call(general, graph.target)
+        call = wide_call(view, graph.general_calls[node], graph.target, graph.goal, graph.kernels[node])
         if call is None or not all(is_in_one_piece(each, plan) for each in (*view.row_tensors, view.output)):
             continue
         # Each later row of the output must begin below its input, too.

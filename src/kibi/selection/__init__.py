@@ -6,7 +6,7 @@ from kibi.selection.room import RoomyGraph, frugal_kernels, useful_scratch_bytes
 from kibi.selection.streams import times_read
 from kibi.selection.variant import Goal, Variant
 from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights
-from kibi.selection.wide_rows import wide_call, wide_general
+from kibi.selection.wide_rows import wide_call
 
 __all__ = [
     "CodedLayer",
@@ -25,6 +25,5 @@ __all__ = [
     "times_read",
     "useful_scratch_bytes",
     "wide_call",
-    "wide_general",
     "with_room",
 ]

@@ -53,21 +53,24 @@ def stream(weights: NDArray[np.int8], sums: SimpleSums) -> NDArray[np.int32]:
     modulo 2**32.
     """
     a, b, c = weights.astype(np.int64).transpose(2, 0, 1, 3)
-    scales = _scaling(sums)
-    parts = (2 * pairs(sums.bias), _words(a + b + c), _words(a - b + c), _words(2 * c), scales, _words(2 * a), scales)
+    scales = scaling_words(sums)
+    parts = (
+        2 * pairs(sums.bias), element_words(a + b + c), element_words(a - b + c), element_words(2 * c), scales,
+        element_words(2 * a), scales,
+    )  # fmt: skip
     return np.hstack(parts).astype(np.int32).reshape(-1)
 
 
-def _words(weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Weights `[O, kernel rows, C]` as `[pairs, words]` of two: of each four, 0 and 2 of both channels, then 1 and 3."""
+def element_words(weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns weights `[O, …]` as `[pairs, words]` of two: of each four, 0 and 2 of both channels, then 1 and 3."""
     channels = len(weights)
     even = np.pad(weights.reshape(channels, -1), ((0, channels % 2), (0, 0)))
     fours = even.reshape(-1, 2, even.shape[1] // 4, 2, 2).transpose(0, 2, 4, 1, 3)  # [pair, group, odd, channel, half]
     return np.ascontiguousarray(fours).astype("<i2").view("<i4").astype(np.int64).reshape(len(fours), -1)
 
 
-def _scaling(sums: SimpleSums) -> NDArray[np.int64]:
-    """Exponents and multipliers as `[pairs, 3]`: both inverted shifts in the two lowest bytes, then both multipliers."""
+def scaling_words(sums: SimpleSums) -> NDArray[np.int64]:
+    """Returns exponents and multipliers as `[pairs, 3]`: both inverted shifts in the two lowest bytes, then both multipliers."""
     inverted = pairs(~sums.shift) & 0xFF
     return np.hstack([inverted[:, :1] | inverted[:, 1:] << 8, pairs(sums.multiplier)])
 

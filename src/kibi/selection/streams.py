@@ -7,14 +7,20 @@ from typing import Any, TypeAlias
 
 from kibi.ir import KernelCall
 from kibi.kernels.params import Params
-from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams, Conv2DColumnsParams, Conv2DWinogradParams
+from kibi.kernels.params.conv2d_packed import (
+    Conv2DBlocksParams,
+    Conv2DColumnsParams,
+    Conv2DRowPairsParams,
+    Conv2DWinogradParams,
+)
 from kibi.ops.windows.convolution_blocks import block_sizes
+from kibi.selection.conv2d_row_pairs import made_blocks
 
 _Count: TypeAlias = Callable[[Any], int]
 
 
 def times_read(call: KernelCall) -> int:
-    """Returns how often a kernel reads all its constants in a row step; at least 1.
+    """Returns how often a kernel reads all its constants in a row step, or in its one call for all rows; at least 1.
 
     Kernels that compute a row block by block read them for each block, or for as many blocks as are computed side by side.
     """
@@ -44,5 +50,10 @@ def _groups(sizes: Sequence[int], at_once: int) -> int:
 
 
 _COUNTS: Mapping[type[Params | None], _Count] = MappingProxyType(
-    {Conv2DBlocksParams: _of_blocks, Conv2DColumnsParams: _of_columns, Conv2DWinogradParams: _of_winograd}
+    {
+        Conv2DBlocksParams: _of_blocks,
+        Conv2DColumnsParams: _of_columns,
+        Conv2DWinogradParams: _of_winograd,
+        Conv2DRowPairsParams: made_blocks,
+    }
 )

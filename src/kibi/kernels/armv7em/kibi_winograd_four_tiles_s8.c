@@ -4,12 +4,6 @@
 #include "kibi_dsp.h"
 #include "kibi_winograd_tile.h"
 
-/* Where the tiles of a group are: the even elements, and 16 bytes further the odd ones. */
-#define STORE_0(plane, even, odd) "str " even ", [" plane "]\n str " odd ", [" plane ", #16]\n"
-#define STORE_1(plane, even, odd) "str " even ", [" plane ", #4]\n str " odd ", [" plane ", #20]\n"
-#define STORE_2(plane, even, odd) "str " even ", [" plane ", #8]\n str " odd ", [" plane ", #24]\n"
-#define STORE_3(plane, even, odd) "str " even ", [" plane ", #12]\n str " odd ", [" plane ", #28]\n"
-
 /* Registers and stack:
  *   r0 … r3   the planes; before: to, from, count, plane_bytes
  *   r4 … r11  elements of four columns, even and odd ones; before: the pointers to columns
@@ -47,13 +41,13 @@ KIBI_NAKED int16_t *kibi_winograd_four_tiles_s8(KIBI_IN_REGISTER int16_t *to, KI
         "2:\n" /* the next four elements; a tile begins two columns after the one before it */
         KIBI_WINOGRAD_COLUMNS("0", "r4", "r5", "r6", "r7")
         KIBI_WINOGRAD_COLUMNS("8", "r8", "r9", "r10", "r11")
-        KIBI_WINOGRAD_TILE(STORE_0, "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
+        KIBI_WINOGRAD_TILE(KIBI_WINOGRAD_STORE_0, "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
         KIBI_WINOGRAD_COLUMNS("16", "r4", "r5", "r6", "r7")
-        KIBI_WINOGRAD_TILE(STORE_1, "r8", "r9", "r10", "r11", "r4", "r5", "r6", "r7")
+        KIBI_WINOGRAD_TILE(KIBI_WINOGRAD_STORE_1, "r8", "r9", "r10", "r11", "r4", "r5", "r6", "r7")
         KIBI_WINOGRAD_COLUMNS("24", "r8", "r9", "r10", "r11")
-        KIBI_WINOGRAD_TILE(STORE_2, "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
+        KIBI_WINOGRAD_TILE(KIBI_WINOGRAD_STORE_2, "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11")
         KIBI_WINOGRAD_COLUMNS("32", "r4", "r5", "r6", "r7")
-        KIBI_WINOGRAD_TILE(STORE_3, "r8", "r9", "r10", "r11", "r4", "r5", "r6", "r7")
+        KIBI_WINOGRAD_TILE(KIBI_WINOGRAD_STORE_3, "r8", "r9", "r10", "r11", "r4", "r5", "r6", "r7")
         "adds r0, r0, #32\n"
         "adds r1, r1, #32\n"
         "adds r2, r2, #32\n"

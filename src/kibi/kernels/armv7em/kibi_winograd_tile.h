@@ -27,4 +27,10 @@
     "ssub16 " odd_b ", " odd_c ", " odd_b "\n"       \
     store("r1", b, odd_b)
 
+/* Where each of four tiles of a group is: the even elements, and 16 bytes further the odd ones. */
+#define KIBI_WINOGRAD_STORE_0(plane, even, odd) "str " even ", [" plane "]\n str " odd ", [" plane ", #16]\n"
+#define KIBI_WINOGRAD_STORE_1(plane, even, odd) "str " even ", [" plane ", #4]\n str " odd ", [" plane ", #20]\n"
+#define KIBI_WINOGRAD_STORE_2(plane, even, odd) "str " even ", [" plane ", #8]\n str " odd ", [" plane ", #24]\n"
+#define KIBI_WINOGRAD_STORE_3(plane, even, odd) "str " even ", [" plane ", #12]\n str " odd ", [" plane ", #28]\n"
+
 #endif

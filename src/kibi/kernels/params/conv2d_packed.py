@@ -372,6 +372,49 @@ class Conv2DWinogradParams(Params, kernels=("kibi_conv2d_s8_winograd",)):
     parts = MappingProxyType({"KIBI_CONV2D_WINOGRAD_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",)})
 
 
+class Conv2DRowPairsParams(Params, kernels=("kibi_conv2d_s8_row_pairs",)):
+    """CONV_2D of s8 with a window of three by three, by Winograd's F(2x2, 3x3) in exact integers: four pixels from 16 products.
+
+    One call makes all rows. Plan files make rows one by one: so the contract asks for a whole input at each pointer, of which it
+    knows but one size.
+    """
+
+    stream: Array = array(
+        DType.S32,
+        "what the kernel reads, in order, for each pair of channels: both biases, times four, which include "
+        "-input_zero_point * the sum of the channel's filter; ~shift of both channels in the two lowest bytes of a word, where "
+        "shifts are to the right by at least 1; both multipliers; 16 planes of weights, each [groups of four input "
+        "channels][2][2] words, both channels' elements 0 and 2 of a group in the halves of two, then 1 and 3. The window's rows "
+        "a, b, c become a + b + c, a - b + c, 2 * c and 2 * a, and columns d, e, f of these d + e + f, d - e + f, f and d: the "
+        "planes of the first one of columns come first. No sum of a bias and products reaches 2**31 in magnitude",
+        is_packed=True,
+    )
+    input_width: int = number(DType.S32)
+    input_channels: int = number(DType.S32, "a multiple of 4")
+    output_width: int = number(DType.S32, "at least 8")
+    output_channels: int = number(DType.S32, "a multiple of 2")
+    input_zero_point: int = number(DType.S32, "-128 … 127")
+    output_zero_point: int = number(DType.S32, "-128 … 127")
+    activation_min: int = number(DType.S32, "-128 … 127")
+    activation_max: int = number(DType.S32, "-128 … 127")
+    input_rows: int = number(DType.S32)
+    output_rows: int = number(DType.S32, "at least 2")
+    pad_rows: int = number(DType.S32, "rows of padding before the first input row, 0 … 2")
+    pad: int = number(DType.S32, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(input_channels, min(output_channels, input_rows)))
+        require: 8 <= output_width < 2**20
+        require: 2 <= output_rows < 2**20
+        require: 0 <= pad < output_width + 2
+        require: input_channels == input_channels // 4 * 4
+        require: output_channels == output_channels // 2 * 2
+        array stream: output_channels // 2 * (16 * input_channels + 5)
+        input: 3 x input_rows * input_width * input_channels
+        output: output_rows * output_width * output_channels
+        scratch: (8 * (output_width + 2) + 128) * input_channels aligned 4
+    """
+
+
 class Conv2DS16BlocksParams(NarrowWindowsParams, kernels=("kibi_conv2d_s16_blocks",), pointers_first=True):
     """CONV_2D of s16 elements and s8 weights in blocks of two channels and one to three pixels."""
 

@@ -309,6 +309,39 @@ void kibi_conv2d_s8_winograd(int8_t *output, const int8_t *const *rows, const ki
                              void *scratch);
 
 typedef struct {
+    /* what the kernel reads, in order, for each pair of channels: both biases, times four, which include
+     * -input_zero_point * the sum of the channel's filter; ~shift of both channels in the two lowest bytes of a
+     * word, where shifts are to the right by at least 1; both multipliers; 16 planes of weights, each [groups of
+     * four input channels][2][2] words, both channels' elements 0 and 2 of a group in the halves of two, then 1 and
+     * 3. The window's rows a, b, c become a + b + c, a - b + c, 2 * c and 2 * a, and columns d, e, f of these d + e
+     * + f, d - e + f, f and d: the planes of the first one of columns come first. No sum of a bias and products
+     * reaches 2**31 in magnitude */
+    const int32_t *stream;
+    int32_t input_width;
+    int32_t input_channels;    /* a multiple of 4 */
+    int32_t output_width;      /* at least 8 */
+    int32_t output_channels;   /* a multiple of 2 */
+    int32_t input_zero_point;  /* -128 ... 127 */
+    int32_t output_zero_point; /* -128 ... 127 */
+    int32_t activation_min;    /* -128 ... 127 */
+    int32_t activation_max;    /* -128 ... 127 */
+    int32_t input_rows;
+    int32_t output_rows;       /* at least 2 */
+    int32_t pad_rows;          /* rows of padding before the first input row, 0 ... 2 */
+    int32_t pad;               /* columns of padding before the first input column */
+} kibi_conv2d_s8_row_pairs_params;
+
+/* CONV_2D with a window of three by three, all output rows in one call, two at a time: four pixels from 16 products instead of
+ * 36, by Winograd's F(2x2, 3x3) in exact integers.
+ * output: [output_rows][output_width][output_channels]; may overlap the input where no two rows are written over elements that are
+ * still read: four rows of the input are read before the first two that are made of them are written.
+ * rows: pointers to the three rows that the first output row reads, [input_width][input_channels] each. A row outside the input holds
+ * the zero point; all rows inside follow the first one, one after another. Where rows after the last one are outside, the first is, too.
+ * scratch: aligned as words. With output_width + 2 columns, 8 bytes for each element of a column, and 128 for each input channel. */
+void kibi_conv2d_s8_row_pairs(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_row_pairs_params *params,
+                              void *scratch);
+
+typedef struct {
     /* [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in
      * which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one */
     const int32_t *filter;
