@@ -1,6 +1,14 @@
 """Boards through GDB servers: the protocol, a session with a core, and a core that runs what the toolchain linked."""
 
-from kibi.debugger.board_core import ENTRIES, PLACES, BoardCore, BoardMemory, board_memory
+from kibi.debugger.board_core import (
+    ENTRIES,
+    PLACES,
+    BoardCore,
+    BoardMemory,
+    board_memory,
+    counted_cycles,
+    placed,
+)
 from kibi.debugger.processors import processor_of
 from kibi.debugger.session import Server, Session, connected
 
@@ -13,5 +21,7 @@ __all__ = [
     "Session",
     "board_memory",
     "connected",
+    "counted_cycles",
+    "placed",
     "processor_of",
 ]
