@@ -57,7 +57,7 @@ def built(folder: Path, core: str, device: Device, *, is_semihosted: bool = Fals
         target(core),
         entries=["firmware"],
         level="s",
-        includes=[folder, folder / "serial"],
+        includes=[each.parent for each in folder.rglob("kibi_serial.h")],
         layout=device.layout,
     )
     return image.path

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kibi.codegen import Library
 from kibi.errors import InputError
-from kibi.packages.sources import plain_texts, with_first_lines
+from kibi.packages.sources import LICENSE_FILE, plain_texts, with_first_lines
 from kibi.packages.templates import filled_c
 from kibi.text.c import array, code, lines, word
 from kibi.text.file_name import FileName
@@ -21,7 +21,7 @@ _WORD_BYTES = 8
 def serial_functions(library: Library) -> tuple[str, ...]:
     """The functions of a library's first model, without the prefix, in the order of the program's table."""
     name = library.model.graph.name
-    header = library.files[f"{name}.h"]
+    header = library.files[FileName(f"{name}.h", library.root).path]
     return tuple(dict.fromkeys(re.findall(rf"^(?:const )?\w+ \*?{name}_(\w+)\(", header, re.MULTILINE)))
 
 
@@ -31,10 +31,10 @@ def operator_count(library: Library) -> int:
 
 
 def with_serial_program(library: Library, memory_bytes: int, stack_bytes: int) -> Library:
-    """Returns the library with the files of a program that measures its first model.
+    """Returns the C sources of a library with those of a program that measures its first model.
 
     Args:
-        library: of one model, as it was generated.
+        library: of one model, in any kind of package.
         memory_bytes: for the model's state, its arena and what it is given.
         stack_bytes: of the stack on which its functions run.
 
@@ -65,8 +65,10 @@ def with_serial_program(library: Library, memory_bytes: int, stack_bytes: int) -
     files[FileName("kibi_serial_by_operator.c", FOLDER)] = filled_c(
         "serial/by_operator.c.in", name=name, renamed=renamed, functions=functions
     )
-    texts = {file: with_first_lines(library, text) for file, text in files.items()}
-    return library.arranged({**plain_texts(library), **texts}, package=FOLDER)
+    own = {file.inside(library.root): with_first_lines(library, text) for file, text in files.items()}
+    sources = {f"{library.root}/{path}" if library.root else path for path in library.c_paths}
+    kept = {file: text for file, text in plain_texts(library).items() if file == LICENSE_FILE or file.path in sources}
+    return library.arranged({**kept, **own}, package=FOLDER, root=library.root)
 
 
 def _digest(library: Library) -> NDArray[np.uint8]:
