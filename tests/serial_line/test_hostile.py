@@ -1,5 +1,6 @@
 """Devices that say what no measuring program says: each is told in words, in bounded time, and nothing is reported in part."""
 
+import os
 import random
 import re
 import time
@@ -238,6 +239,25 @@ def test_what_names_no_port_is_refused(text: str) -> None:
     """With an example."""
     with pytest.raises(InputError):
         PortPlace.named(text)
+
+
+def test_port_of_this_machine_is_opened() -> None:
+    """A pseudo-terminal, which takes and gives every byte as it is; when its other end is closed, that is told."""
+    pytest.importorskip("serial", reason="pyserial is not installed")
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+    far, near = pty.openpty()
+    place = PortPlace.named(f"{os.ttyname(near)}:9600")
+    line = Line(place.opened(), str(place), place.errors)
+    frame = Frame(READ, 7, bytes(range(256)))
+    line.send(frame, time.monotonic() + 5)
+    assert os.read(far, 1000).startswith(frame.wire)
+    os.write(far, frame.wire)
+    assert line.receive(time.monotonic() + 5) == frame
+    os.close(near)
+    os.close(far)
+    with pytest.raises(BoardError, match="the serial port /dev/"):
+        line.receive(time.monotonic() + 5)
+    line.close()
 
 
 def test_port_that_takes_nothing_is_told() -> None:
