@@ -34,7 +34,7 @@ class CalledEngine:
         model: the model.
         core: the processor.
         pointer_bytes: of the processor.
-        symbols: the names of the functions that the processor counts apart.
+        symbols: the names of the functions whose costs the processor counts.
 
     Raises:
         EmulationError: the core stopped.

@@ -60,8 +60,8 @@ class SerialEngine(CalledEngine):
     def operator_cycles(self, inputs: Sequence[Array]) -> list[int | None]:
         """Runs an inference that reports operators, and returns the cycles of each node with all that it calls.
 
-        None where nodes come from one operator of the model file, or from none, so that the program cannot tell them apart. A
-        function that several nodes share counts for the first of them.
+        None where nodes come from one operator of the model file, or from none: the program has no count of its own for them.
+        A function that several nodes share counts for the first of them.
 
         Args:
             inputs: one array for each model input.

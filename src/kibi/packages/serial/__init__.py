@@ -26,7 +26,7 @@ def serial_functions(library: Library) -> tuple[str, ...]:
 
 
 def operator_count(library: Library) -> int:
-    """How many operators the program counts apart: one more than the greatest number of one in the model file."""
+    """How many counts of operators the program has: one more than the greatest number of one in the model file."""
     return 1 + max((node.source for node in library.model.graph.nodes), default=0)
 
 
