@@ -2,7 +2,8 @@
 
 API = {
     "From model to numbers": (
-        "load", "simplify", "plan", "run", "compile", "measure", "measure_on_board", "verify", "tune", "embed", "report",
+        "load", "simplify", "plan", "run", "compile", "measure", "measure_on_board", "write_serial_program",
+        "measure_over_serial", "verify", "tune", "embed", "report",
     ),
     "Models": ("convert", "from_torch", "quantize", "evaluate", "compare_layers", "sweep"),
     "Objects": ("Graph", "Plan", "Interpreter", "Library", "KibiError"),

@@ -28,7 +28,7 @@ LAYERS = (
     ("eager_c", "update"),
     ("emulator",),
     ("debugger", "programs"),
-    ("qemu",),
+    ("qemu", "serial_line"),
     ("engines", "clusters"),
     ("reports",),
     ("quantization",),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kibi.evaluations import compare_layers, evaluate
     from kibi.interpreters import Interpreter
     from kibi.ir import Graph
-    from kibi.measurements import measure, measure_on_board, tune, verify
+    from kibi.measurements import measure, measure_on_board, measure_over_serial, tune, verify, write_serial_program
     from kibi.model_reports import report
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
@@ -60,6 +60,7 @@ __all__ = [
     "load",
     "measure",
     "measure_on_board",
+    "measure_over_serial",
     "measure_plan",
     "open_plan",
     "plan",
@@ -75,6 +76,7 @@ __all__ = [
     "targets",
     "tune",
     "verify",
+    "write_serial_program",
 ]
 _FUNCTIONS = ("compile", "embed", "load", "plan", "run", "simplify")
 _LATE = {
@@ -90,7 +92,10 @@ _LATE = {
     **dict.fromkeys(("convert", "from_torch"), "kibi.conversion"),
     "sweep": "kibi.sweeps.call",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
-    **dict.fromkeys(("measure", "measure_on_board", "tune", "verify"), "kibi.measurements"),
+    **dict.fromkeys(
+        ("measure", "measure_on_board", "measure_over_serial", "tune", "verify", "write_serial_program"),
+        "kibi.measurements",
+    ),
     **dict.fromkeys(("compile_core", "compile_like", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),
     **dict.fromkeys(("generate_key", "read_package", "sign", "sign_update"), "kibi.updates"),
 }

@@ -17,7 +17,7 @@
     ├── PackageError            15   an update package is damaged, or for something else
     │   └── SignatureError      15   its signature is missing, or was not made with this key
     ├── GateError               16   `kibi check`: a model is over its budget, or worse than recorded
-    ├── BoardError              17   a board over GDB: no server, a broken link, a fault, another core, too little memory
+    ├── BoardError              17   a board: no server or program, a broken link, a fault, another core, too little memory
     └── InternalError           70   a bug of Kibi's own
 
 The number is the exit code of the command line. Each error holds its facts as fields; its text says what, where, why
@@ -347,9 +347,9 @@ class GateError(KibiError):
 
 
 class BoardError(KibiError):
-    """A board over GDB cannot be measured: no server, a broken link, a fault, another core, or too little memory.
+    """A board cannot be measured: no GDB server or measuring program, a broken link, a fault, another core, or too little memory.
 
-    Where the core can still be reached, it is left halted.
+    Where a GDB server still reaches the core, it is left halted.
     """
 
     exit_code = 17

@@ -1,5 +1,6 @@
 """The functions of `import kibi` that count and compare on the emulated core: tune, measure, verify."""
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -189,6 +190,88 @@ def measure_on_board(
     return run_on_board(
         library, chosen, server, found, load_into=load_into, seconds=seconds, compiler=compiler, level=level,
     )  # fmt: skip
+
+
+def write_serial_program(
+    library: "Library",
+    directory: str | os.PathLike[str],
+    *,
+    measured: "Measurement | None" = None,
+    compiler: str = "zig",
+    level: str = "s",
+) -> "Library":
+    """Writes a library with a program that measures its model, for the firmware of boards that no debugger reaches.
+
+    The program answers `measure_over_serial` through two functions of the firmware that move bytes.
+
+    Args:
+        library: what `compile` gave, with one model.
+        directory: where to write; made when it is absent.
+        measured: what `measure` gave for this library, whose stack the program's follows; None: it is measured.
+        compiler: as of `measure`.
+        level: as of `measure`.
+
+    Returns:
+        The library there.
+
+    Raises:
+        InputError: the library is of several models, or the path is empty.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: the core stopped, or the target is not emulated.
+        BoardError: no measuring program runs on the library's target.
+        OutputError: the directory cannot be written.
+    """
+    from kibi.codegen import write  # noqa: PLC0415
+    from kibi.engines.serial import serial_program  # noqa: PLC0415
+    from kibi.files import check_path  # noqa: PLC0415
+
+    folder = check_path(directory, "directory")
+    found = measured or measure(library, compiler=compiler, level=level, oracle=False)
+    return write(serial_program(library, found.stack_bytes), folder)
+
+
+def measure_over_serial(
+    library: "Library",
+    board: str | Board,
+    port: str,
+    *,
+    measured: "Measurement | None" = None,
+    seconds: float | None = None,
+    compiler: str = "zig",
+    level: str = "s",
+    seed: int = 0,
+    runs: int | None = None,
+) -> "BoardRun":
+    """Runs a library on a board that has its measuring program, and compares bits, cycles and stack with the emulated core's.
+
+    Args:
+        library: what `compile` gave, with the options of the library that `write_serial_program` took.
+        board: the board, or its name, or the path of a TOML file.
+        port: the serial port: `PORT`, `PORT:BAUD`, or a URL as pyserial has them, such as `socket://localhost:5555`.
+        measured: what `measure` gave for this library; None: it is measured.
+        seconds: how long one inference may take on the board; None: 30 s, or a hundred times the estimate.
+        compiler: of the emulated core's code, as of `measure`.
+        level: of the compiler, as of `measure`.
+        seed: the seed of the first random inputs; with `measured`, those that were measured are run.
+        runs: how many inputs to try, as of `measure`.
+
+    Returns:
+        What the board did, beside what the emulated core did.
+
+    Raises:
+        InputError: the port, the seed or the runs have another form.
+        TargetError: there is no such board, or it has another core than the library's.
+        ToolchainError: pyserial or the compiler is missing, or the compiler fails.
+        EmulationError: the core stopped, or the target is not emulated.
+        BoardError: no such port, no measuring program, that of another library, another core, or the program does not answer.
+    """
+    from kibi.reports.board_run import run_over_serial  # noqa: PLC0415
+
+    chosen = board if isinstance(board, Board) else board_named(board)
+    found = measured or measure(
+        library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=False, memory=chosen.memory
+    )
+    return run_over_serial(library, chosen, port, found, seconds=seconds)
 
 
 @bounded

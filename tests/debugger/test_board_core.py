@@ -118,7 +118,7 @@ def test_board_without_addresses_and_library_of_another_core_are_refused(
     with pytest.raises(TargetError, match="is for cortex-m3, but rp2040 has a cortex-m0plus"):
         kibi.measure_on_board(library, "rp2040", "localhost:1", measured=measured)
     with pytest.raises(
-        BoardError, match="it has a generic, but over GDB models run on these cores alone: cortex-m0plus"
+        BoardError, match="it has a generic, but models run on boards with these cores alone: cortex-m0plus"
     ):
         processor_of("generic", "it")
     with pytest.raises(InputError, match="unknown place 'disk'"):

@@ -1,10 +1,12 @@
-"""Bugs in boards over GDB: figures of another place, bytes that are not checked, a core that is left running."""
+"""Bugs in boards over GDB or a serial line: figures of another place, unchecked bytes, a core that is left running."""
 
 from tests.mutations.mutation import Mutation
 
 _BOARD = ("tests/debugger/test_board_core.py",)
 _SESSION = ("tests/debugger/test_session.py",)
 _PACKETS = ("tests/debugger/test_packets.py",)
+_SERIAL = ("tests/serial_line/test_hostile.py",)
+_PROGRAM = ("tests/serial_line/test_program.py",)
 
 DEBUGGER: tuple[Mutation, ...] = (
     Mutation(
@@ -34,8 +36,8 @@ DEBUGGER: tuple[Mutation, ...] = (
     Mutation(
         "debugger.core-is-not-asked",
         "debugger/cortex_m.py",
-        "if not is_arm or part not in _RUNS.get(target.name, ()):",
-        "if not is_arm:",
+        "if not is_right:",
+        "if is_right is None:",
         "Code of a Cortex-M3 is loaded into a Cortex-M0+.",
         _BOARD,
     ),
@@ -70,5 +72,53 @@ DEBUGGER: tuple[Mutation, ...] = (
         "if len(plain) > most * 1000:",
         "A packet of some kilobytes becomes megabytes.",
         _PACKETS,
+    ),
+    Mutation(
+        "debugger.serial-sum-is-not-compared",
+        "serial_line/frames.py",
+        "if _SUM.unpack(self._read(_SUM.size, until))[0] != zlib.crc32(head + content):",
+        "if _SUM.unpack(self._read(_SUM.size, until))[0] < 0:",
+        "Bytes that changed on the way are believed.",
+        _SERIAL,
+    ),
+    Mutation(
+        "debugger.serial-reset-is-not-noticed",
+        "serial_line/session.py",
+        "if is_greeted and frame.kind == _STARTED:",
+        "if is_greeted and frame.kind == 0:",
+        "A board that was reset in the middle is waited for.",
+        _SERIAL,
+    ),
+    Mutation(
+        "debugger.serial-other-library-is-measured",
+        "engines/serial.py",
+        "if found.digest != library.digest or",
+        "if not found.digest or",
+        "Figures of an old program are printed for a new model.",
+        _SERIAL,
+    ),
+    Mutation(
+        "debugger.serial-stack-may-reach-its-end",
+        "serial_line/core.py",
+        "if called.stack_bytes >= room:",
+        "if called.stack_bytes > room:",
+        "A stack that is too small gives figures.",
+        _SERIAL,
+    ),
+    Mutation(
+        "debugger.serial-memory-has-no-end",
+        "packages/serial/kibi_serial.c.in",
+        "address - first > all - bytes",
+        "address - first > all",
+        "The line writes after the model's memory.",
+        _PROGRAM,
+    ),
+    Mutation(
+        "debugger.serial-operators-are-told-twice",
+        "packages/serial/kibi_serial.c.in",
+        "kibi_serial_model.ticks[first + i] = 0;",
+        "(void)first;",
+        "An inference's cycles are added to those of the one before it.",
+        _PROGRAM,
     ),
 )

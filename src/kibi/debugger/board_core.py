@@ -146,7 +146,7 @@ class BoardCore:
             BoardError: there is no room left; before the first call, nothing was loaded.
         """
         del writable
-        address = _round_up(self._end, 2 * alignment) + alignment if is_exact else _round_up(self._end, alignment)
+        address = placed(self._end, alignment, is_exact=is_exact)
         ram = self._memory.layout.ram
         if not ram.holds(address, size_bytes):
             needed, has = address + size_bytes - ram.end, self._memory.ram_bytes
@@ -218,10 +218,8 @@ class BoardCore:
         before = counter.read() if counter else 0
         began = time.monotonic()
         spent = self._run(function, watched, counter)
-        seconds = time.monotonic() - began
-        cycles = (counter.read() - before) % _WORD if counter else None
-        if cycles is not None and not watched and seconds * self._target.clock_hz >= _WORD:
-            cycles = None  # the counter may have begun anew, unseen
+        seconds = 0.0 if watched else time.monotonic() - began
+        cycles = counted_cycles((counter.read() - before) % _WORD, seconds, self._target) if counter else None
         return Call(
             value=self._session.register(self._registers.arguments[0]),
             instructions=0,
@@ -357,6 +355,28 @@ class BoardCore:
         inside = self._image.function_at(address & ~1)
         named = f"in {inside}()" if inside else "outside of the program"
         return f"{named} at {address:#010x}" + ("" if inside == function else f", called by {function}()")
+
+
+def placed(end: int, alignment: int, *, is_exact: bool) -> int:
+    """Returns the address of a block after others.
+
+    Args:
+        end: of the others.
+        alignment: the address is a multiple of it; a power of two.
+        is_exact: True for an address that is no multiple of twice the alignment.
+    """
+    return _round_up(end, 2 * alignment) + alignment if is_exact else _round_up(end, alignment)
+
+
+def counted_cycles(cycles: int, seconds: float, target: Target) -> int | None:
+    """Returns what a counter of 32 bits counted; None if it may have begun anew, unseen.
+
+    Args:
+        cycles: the difference of two counts.
+        seconds: between them.
+        target: at the highest clock.
+    """
+    return cycles if seconds * target.clock_hz < _WORD else None
 
 
 def _round_up(value: int, multiple: int) -> int:

@@ -121,17 +121,21 @@ class CortexM:
     frame_bytes = 104
     """With floats."""
 
+    def named(self, number: int, target: Target) -> tuple[str, bool]:
+        """Names the core with a CPUID."""
+        part = number >> 4 & 0xFFF
+        if number >> 24 != _ARM or part not in _PARTS:
+            return f"a core with the CPUID {number:#010x}", False
+        return f"{_PARTS[part]} r{number >> 20 & 15}p{number & 15}", part in _RUNS.get(target.name, ())
+
     def check(self, session: Session, target: Target) -> str:
         """Reads the core's number, and whether it is in an exception."""
         if "ra" in session.described and "xpsr" not in session.described:
             raise BoardError(
                 f"{session.name} has a core that is no Cortex-M, but the program is for {target.name}. Nothing was loaded."
             )
-        cpuid = session.read_word(_CPUID)
-        part = cpuid >> 4 & 0xFFF
-        is_arm = cpuid >> 24 == _ARM and part in _PARTS
-        found = f"{_PARTS[part]} r{cpuid >> 20 & 15}p{cpuid & 15}" if is_arm else f"a core with the CPUID {cpuid:#010x}"
-        if not is_arm or part not in _RUNS.get(target.name, ()):
+        found, is_right = self.named(session.read_word(_CPUID), target)
+        if not is_right:
             raise BoardError(
                 f"{session.name} has {found}, but the program is for {target.name}. Name the board that is there, or the "
                 "server's other core. Nothing was loaded."

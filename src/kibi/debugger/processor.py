@@ -94,6 +94,17 @@ class Processor(Protocol):
     registers: CallRegisters
     frame_bytes: int
 
+    def named(self, number: int, target: Target) -> tuple[str, bool]:
+        """Names a core.
+
+        Args:
+            number: by which it says what it is: CPUID, or misa.
+            target: whose code it is to run.
+
+        Returns:
+            Its name, and whether it runs that code.
+        """
+
     def check(self, session: Session, target: Target) -> str:
         """Returns the name of the core that answers.
 

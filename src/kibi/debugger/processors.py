@@ -8,7 +8,7 @@ from kibi.targets import Target
 
 _PROCESSORS: tuple[Processor, ...] = (CortexM(), RiscV())
 TARGETS = tuple(name for each in _PROCESSORS for name in each.targets)
-"""The targets whose code runs over GDB."""
+"""The targets whose code runs on boards."""
 
 
 def processor_of(target: str, what: str) -> Processor:
@@ -24,7 +24,7 @@ def processor_of(target: str, what: str) -> Processor:
     for each in _PROCESSORS:
         if target in each.targets:
             return each
-    raise BoardError(f"{what} has a {target}, but over GDB models run on these cores alone: {', '.join(TARGETS)}.")
+    raise BoardError(f"{what} has a {target}, but models run on boards with these cores alone: {', '.join(TARGETS)}.")
 
 
 def family_of(target: Target) -> Processor:

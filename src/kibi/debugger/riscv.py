@@ -74,6 +74,12 @@ class RiscV:
     registers = _REGISTERS
     frame_bytes = 0
 
+    def named(self, number: int, target: Target) -> tuple[str, bool]:
+        """Names the core with these extensions in `misa`; 0 if it does not tell."""
+        found = "".join(chr(ord("A") + bit) for bit in range(_LETTERS) if number >> bit & 1)
+        is_right = set(_EXTENSIONS[target.name]) <= set(found)
+        return (f"RISC-V RV32 with {found}", is_right) if number else ("RISC-V of 32 bits", True)
+
     def check(self, session: Session, target: Target) -> str:
         """Reads which extensions the core has; one that does not tell is taken for what the program is for."""
         if "xpsr" in session.described or session.described.get("pc", session.registers["pc"]).bits != _BITS:
@@ -81,17 +87,15 @@ class RiscV:
                 f"{session.name} has a core that is no RISC-V of 32 bits, but the program is for {target.name}. Nothing was "
                 "loaded."
             )
-        misa = _control(session, "misa")
-        if not misa:
-            return "RISC-V of 32 bits"
-        found = "".join(chr(ord("A") + bit) for bit in range(_LETTERS) if misa >> bit & 1)
-        missing = sorted(set(_EXTENSIONS[target.name]) - set(found))
-        if missing:
+        name, is_right = self.named(_control(session, "misa") or 0, target)
+        if not is_right:
+            found = name.rpartition(" ")[2]
+            missing = sorted(set(_EXTENSIONS[target.name]) - set(found))
             raise BoardError(
                 f"{session.name} has a RISC-V core with the extensions {found}, but the program is for {target.name}, which "
                 f"needs {', '.join(missing)}, too. Name the board that is there. Nothing was loaded."
             )
-        return f"RISC-V RV32 with {found}"
+        return name
 
     def begin(self, session: Session) -> None:
         """Nothing: the program's preparation has set the state."""

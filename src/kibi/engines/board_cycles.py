@@ -60,9 +60,9 @@ def cycles_on_board(
     with connected(place.server) as session:
         engine = BoardEngine(library, session, memory, seconds=place.seconds, compiler=compiler, level=level)
         outputs = engine.run(inputs)
-        if engine.core.uncounted:
+        if engine.uncounted:
             raise BoardError(
-                f"{place.board.name} cannot tell which kernel is fastest: {engine.core.uncounted}. Leave --gdb out, and the "
+                f"{place.board.name} cannot tell which kernel is fastest: {engine.uncounted}. Leave --gdb out, and the "
                 "emulated core counts."
             )
         expected = Interpreter(model.planned.model, model.plan).run(inputs)

@@ -1,11 +1,11 @@
-"""A model's C code, linked for a processor and called there: what an emulated core and a board have in common."""
+"""A model's C code, called on a processor: what an emulated core and a board have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from kibi.codegen import Library
+from kibi.codegen import CompiledModel, Library
 from kibi.dtypes import Array
 from kibi.emulator import Call, Spent
 from kibi.engines.engine import (
@@ -24,55 +24,28 @@ from kibi.ops import While
 from kibi.runtime import check_inputs
 
 
-class LinkedEngine:
-    """A model's C code, linked for a target and run on a processor.
+class CalledEngine:
+    """A model's C code on a processor that has it.
 
     Arena, external buffers and rows are aligned as the header asks and not to more, so that code that relies on more
     fails, and figures hold for every caller. Where inputs stream, their rows are pushed one by one.
 
     Args:
-        library: written to disk, for the processor's target.
-        ways: what builds the program, and what gives the processor that runs it.
-        index: which of its models.
-        compiler: `zig`, `gcc` or `clang`.
-        level: `0`, `1`, `2`, `3` or `s`.
-        sources: further C files, which include headers of the library.
-        entries: functions of these to keep.
-        storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
+        model: the model.
+        core: the processor.
+        pointer_bytes: of the processor.
+        symbols: the names of the functions whose costs the processor counts.
 
     Raises:
-        ToolchainError: the compiler is missing or fails.
-        EmulationError: an emulated core does not run the target's code.
+        EmulationError: the core stopped.
         BoardError: a board has another core or too little memory.
     """
 
     def __init__(
-        self,
-        library: Library,
-        ways: Ways,
-        index: int = 0,
-        *,
-        compiler: str = "zig",
-        level: str = "s",
-        sources: Sequence[Path] = (),
-        entries: Sequence[str] = (),
-        storage: Sequence[Path] | None = None,
+        self, model: CompiledModel, core: DeviceCore, pointer_bytes: int, symbols: Collection[str] = ()
     ) -> None:
-        self._model = library.models[index]
-        own, folder = written_sources(library)
-        with storage_sources(library, storage) as further:
-            build, make_core = ways
-            self.image = build(
-                [*own, *sources, *further],
-                library.target,
-                entries=[*entry_points(self._model), *entries],
-                compiler=compiler,
-                level=level,
-                includes=[folder],
-            )
-        self._core: DeviceCore = make_core(self.image, library.target)
-        self._pointer_bytes = library.target.pointer_bytes
-        self._operators = self._function_labels()
+        self._model, self._core, self._pointer_bytes = model, core, pointer_bytes
+        self._operators = self._function_labels(symbols)
         self._state = self._core.allocate("state", self.state_bytes, alignment=8)
         self._memory = self._allocated()
         self._lists = self._listed()
@@ -254,8 +227,55 @@ class LinkedEngine:
         is_alone = sum(each.label == label for each in nodes) == 1
         return label if is_alone else f"{label} in {self._model.functions[node]}"
 
-    def _function_labels(self) -> dict[str, str]:
+    def _function_labels(self, symbols: Collection[str]) -> dict[str, str]:
         """Symbol to label; a compiler may have cloned a function under a name with a suffix."""
         nodes = range(len(self._model.functions))
         labels = {self._model.functions[node]: self.label(node) for node in nodes if not self.is_shared(node)}
-        return {symbol: labels[base] for symbol in self.image.symbols if (base := symbol.partition(".")[0]) in labels}
+        return {symbol: labels[base] for symbol in symbols if (base := symbol.partition(".")[0]) in labels}
+
+
+class LinkedEngine(CalledEngine):
+    """A model's C code, linked for a target and run on a processor.
+
+    Args:
+        library: written to disk, for the processor's target.
+        ways: what builds the program, and what gives the processor that runs it.
+        index: which of its models.
+        compiler: `zig`, `gcc` or `clang`.
+        level: `0`, `1`, `2`, `3` or `s`.
+        sources: further C files, which include headers of the library.
+        entries: functions of these to keep.
+        storage: C files with the function that reads weights from slow memory; None: it copies them from a constant.
+
+    Raises:
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: an emulated core does not run the target's code.
+        BoardError: a board has another core or too little memory.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        ways: Ways,
+        index: int = 0,
+        *,
+        compiler: str = "zig",
+        level: str = "s",
+        sources: Sequence[Path] = (),
+        entries: Sequence[str] = (),
+        storage: Sequence[Path] | None = None,
+    ) -> None:
+        model = library.models[index]
+        own, folder = written_sources(library)
+        with storage_sources(library, storage) as further:
+            build, make_core = ways
+            self.image = build(
+                [*own, *sources, *further],
+                library.target,
+                entries=[*entry_points(model), *entries],
+                compiler=compiler,
+                level=level,
+                includes=[folder],
+            )
+        core = make_core(self.image, library.target)
+        super().__init__(model, core, library.target.pointer_bytes, self.image.symbols)

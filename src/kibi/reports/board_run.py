@@ -6,10 +6,12 @@ from typing import Any
 from kibi.codegen import CompiledModel, Library
 from kibi.debugger import PLACES, Server, board_memory, connected
 from kibi.emulator import Call
-from kibi.engines.board import BoardEngine
+from kibi.engines.board import BoardEngine, MeasuringEngine
+from kibi.engines.serial import SerialEngine
 from kibi.errors import InputError, TargetError
 from kibi.reports.measurement import Measurement, outputs_of_each, same_bits
 from kibi.runtime import Interpreter, seeded_inputs
+from kibi.serial_line import PortPlace, greeted
 from kibi.targets import Board
 
 _LEAST_SECONDS = 30.0
@@ -40,9 +42,9 @@ class BoardRun:
 
     Attributes:
         board: its name.
-        server: the GDB server.
+        server: the GDB server, or the serial port.
         core: the name of the core that answered, with its revision.
-        loaded_into: `flash` or `ram`.
+        loaded_into: `flash` or `ram`; `firmware` over a serial line, since its user has built the program in.
         bit_exact: True if the board's outputs equal those of the Python runtime.
         emulated_cycles: the estimate of the emulated core; None if there is no table for the core.
         cycles: what the board counted, the most that one of the inputs took; None where it did not count.
@@ -104,36 +106,76 @@ def run_on_board(
     where = Server.named(server)
     if load_into not in PLACES:
         raise InputError(f"unknown place {load_into[:40]!r}. A program is loaded into {' or '.join(PLACES)}.")
-    if library.target.name != board.core:
-        raise TargetError(f"the library is for {library.target.name}, but {board.name} has a {board.core}.")
-    model = library.model
+    _check_core(library, board)
     stored_bytes = sum(len(each.weights) for each in library.models)
     memory = board_memory(board, load_into, emulated.flash_bytes + stored_bytes, emulated.stack_bytes)
-    limit = seconds or max(_LEAST_SECONDS, _SLOWER * (emulated.cycles_estimate or 0) / board.clock_hz)
+    limit = seconds or _limit(board, emulated)
     with connected(where) as session:
         engine = BoardEngine(library, session, memory, seconds=limit, compiler=compiler, level=level)
-        calls, is_exact = _tried(model, engine, emulated.seeds)
-        counted = [each.cycles_estimate for each in calls if each.cycles_estimate is not None]
-        uncounted = engine.core.uncounted
-        if not uncounted and len(counted) < len(calls):
-            counted, uncounted = [], "the counter of 32 bits may have begun anew during the inference"
-        return BoardRun(
-            board=board.name,
-            server=str(where),
-            core=engine.core.core_name,
-            loaded_into=load_into,
-            bit_exact=is_exact,
-            emulated_cycles=emulated.cycles_estimate,
-            cycles=max(counted, default=None),
-            uncounted=uncounted,
-            emulated_stack_bytes=emulated.stack_bytes,
-            stack_bytes=max(each.stack_bytes for each in calls),
-            ops=() if uncounted else _operators(model, engine, emulated),
-            seeds=emulated.seeds,
-        )
+        return _run(library.model, engine, emulated, board, str(where), load_into)
 
 
-def _tried(model: CompiledModel, engine: BoardEngine, seeds: tuple[int, ...]) -> tuple[list[Call], bool]:
+def run_over_serial(
+    library: Library, board: Board, port: str, emulated: Measurement, *, seconds: float | None = None
+) -> BoardRun:
+    """Runs the inputs that the emulated core ran on a board that has the measuring program of a library.
+
+    Args:
+        library: that of which the program was written.
+        board: the board.
+        port: `PORT`, `PORT:BAUD`, or a URL as pyserial has them.
+        emulated: what the emulated core took.
+        seconds: how long a call may take; None: 30 s, or a hundred times the estimate.
+
+    Raises:
+        InputError: the port has another form.
+        TargetError: the library is for another core than the board's.
+        ToolchainError: pyserial is not installed.
+        BoardError: no such port, no measuring program, that of another library, another core, or the program does not answer.
+    """
+    place = PortPlace.named(port)
+    _check_core(library, board)
+    with greeted(place) as session:
+        engine = SerialEngine(library, session, board.name, seconds=seconds or _limit(board, emulated))
+        return _run(library.model, engine, emulated, board, str(place), "firmware")
+
+
+def _check_core(library: Library, board: Board) -> None:
+    if library.target.name != board.core:
+        raise TargetError(f"the library is for {library.target.name}, but {board.name} has a {board.core}.")
+
+
+def _limit(board: Board, emulated: Measurement) -> float:
+    """How many seconds a call may take."""
+    return max(_LEAST_SECONDS, _SLOWER * (emulated.cycles_estimate or 0) / board.clock_hz)
+
+
+def _run(
+    model: CompiledModel, engine: MeasuringEngine, emulated: Measurement, board: Board, where: str, place: str
+) -> BoardRun:
+    """Runs the inputs on a board, and reports what it did."""
+    calls, is_exact = _tried(model, engine, emulated.seeds)
+    counted = [each.cycles_estimate for each in calls if each.cycles_estimate is not None]
+    uncounted = engine.uncounted
+    if not uncounted and len(counted) < len(calls):
+        counted, uncounted = [], "the counter of 32 bits may have begun anew during the inference"
+    return BoardRun(
+        board=board.name,
+        server=where,
+        core=engine.core_name,
+        loaded_into=place,
+        bit_exact=is_exact,
+        emulated_cycles=emulated.cycles_estimate,
+        cycles=max(counted, default=None),
+        uncounted=uncounted,
+        emulated_stack_bytes=emulated.stack_bytes,
+        stack_bytes=max(each.stack_bytes for each in calls),
+        ops=() if uncounted else _operators(model, engine, emulated),
+        seeds=emulated.seeds,
+    )
+
+
+def _tried(model: CompiledModel, engine: MeasuringEngine, seeds: tuple[int, ...]) -> tuple[list[Call], bool]:
     """Runs the inputs, and returns what the last inference with each took, and whether all outputs are the Python runtime's."""
     interpreter = Interpreter(model.planned.model, model.plan)
     calls: list[Call] = []
@@ -147,10 +189,10 @@ def _tried(model: CompiledModel, engine: BoardEngine, seeds: tuple[int, ...]) ->
     return calls, is_exact
 
 
-def _operators(model: CompiledModel, engine: BoardEngine, emulated: Measurement) -> tuple[OperatorCycles, ...]:
-    """Runs an inference for each operator, with breakpoints at its beginning and its end."""
-    inputs = seeded_inputs(model.graph, emulated.seeds[0])
+def _operators(model: CompiledModel, engine: MeasuringEngine, emulated: Measurement) -> tuple[OperatorCycles, ...]:
+    """What the board counts for each operator, with the first of the inputs."""
+    cycles = engine.operator_cycles(seeded_inputs(model.graph, emulated.seeds[0]))
     return tuple(
-        OperatorCycles(cost.name, cost.op, cost.cycles_estimate, engine.cycles_of(node, inputs))
-        for node, cost in enumerate(emulated.ops)
+        OperatorCycles(cost.name, cost.op, cost.cycles_estimate, each)
+        for cost, each in zip(emulated.ops, cycles, strict=True)
     )

@@ -50,7 +50,8 @@ from kibi.cli.options.ends import QuantizedOutputs, ends_of
 from kibi.cli.options.gdb import GdbServer, LoadPlace, check_gdb
 from kibi.cli.options.models import load_simplified
 from kibi.cli.options.planning import graph_words, option_words, plan_for, plan_options
-from kibi.cli.output.board_run import show_board_run
+from kibi.cli.options.serial import SerialPort, SerialProgram, check_serial
+from kibi.cli.output.board_run import show_board_run, show_serial_program
 from kibi.cli.output.measure_checkpoints import show_checkpoint_cost
 from kibi.cli.output.measure_files import CsvPath, MarkdownPath, NodeDataFolder, write_node_data, write_tables
 from kibi.cli.output.tuning import show_tunings, tuned, tuning_record
@@ -94,6 +95,8 @@ def measure(
     code_in: CodePlace = "flash",
     gdb: GdbServer = None,
     load_into: LoadPlace = "flash",
+    serial: SerialPort = None,
+    serial_program: SerialProgram = None,
     compiler: CompilerName = "zig",
     level: Annotated[
         str, typer.Option("--level", "-O", metavar="L", help="The compiler's level: 0, 1, 2, 3 or s.")
@@ -137,8 +140,8 @@ def measure(
     """Measure what a model costs on a device.
 
     It is compiled and run on the emulated core, which counts RAM, flash, stack and instructions. With --board it says whether
-    the model fits the board; `kibi check` is for scripts that are to fail where it does not. With --gdb it is run on the board,
-    too, which compares its bits, its cycles and its stack with those of the emulated core.
+    the model fits the board; `kibi check` is for scripts that are to fail where it does not. With --gdb or --serial it is run on
+    the board, too, which compares its bits, its cycles and its stack with those of the emulated core.
     """
     import kibi  # noqa: PLC0415
     from kibi.codegen import Extras  # noqa: PLC0415
@@ -156,6 +159,7 @@ def measure(
     given = {"--format plan": is_plan, "--tune": tune, "--checkpoints": checkpoints, "--weights": weights != "flash"}
     run_target(processor.name, tuple(option for option, is_given in given.items() if is_given))
     check_gdb(gdb, load_into, picked, is_plan=is_plan)
+    check_serial(serial, serial_program, picked, gdb=gdb, is_plan=is_plan)
     check_read(weights, is_for_c=not (is_plan or tune))
     if is_plan and checkpoints:
         raise InputError("--checkpoints is for C. What a core's checkpoints take is on Kibi's page on plan files.")
@@ -223,10 +227,14 @@ def measure(
             )
             if node_data is not None:
                 write_node_data(library.model, found, model, node_data)
+            if serial_program is not None:
+                kibi.write_serial_program(library, serial_program, measured=found)
             if gdb is not None and picked.board is not None:
                 board_run = kibi.measure_on_board(
                     library, picked.board, gdb, measured=found, load_into=load_into, compiler=tool, level=level
                 )
+            if serial is not None and picked.board is not None:
+                board_run = kibi.measure_over_serial(library, picked.board, serial, measured=found)
         coded, cost = codings([graph], [made], options), None
         if coded and not is_plan:
             cost = measured_coding(graph, coded[0], found, processor, options, compiler=tool, level=level)
@@ -246,6 +254,8 @@ def measure(
             _show_operators(console, found)
         if board_run is not None:
             show_board_run(console, board_run)
+        if serial_program is not None:
+            show_serial_program(console, serial_program)
         if found.checkpoints is not None:
             show_checkpoint_cost(found.checkpoints)
         show_tunings(tunings)

@@ -1,10 +1,12 @@
-"""What a board did beside the emulated core, as `kibi measure --gdb` prints it."""
+"""What a board did beside the emulated core, as `kibi measure --gdb` and `--serial` print it."""
 
 from typing import TYPE_CHECKING
 
 from kibi.cli.terminal import BAD, GOOD, facts, name_of, say, show, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from kibi.reports.board_run import BoardRun
@@ -35,6 +37,17 @@ def show_board_run(console: "Console", run: "BoardRun") -> None:
         rows.add_row("cycles", "", *_cells(run.emulated_cycles, run.cycles))
     rows.add_row("stack in bytes", "", *_cells(run.emulated_stack_bytes, run.stack_bytes))
     show(console, rows)
+
+
+def show_serial_program(console: "Console", folder: "Path") -> None:
+    """Prints what to do with the measuring program."""
+    say(console)
+    facts(console, [("program", f"in {folder}: build all of its C files but one into the board's firmware")])
+    say(
+        console,
+        "\nGive it kibi_serial_get and kibi_serial_put, in place of kibi_semihosting.c, and call kibi_serial_run: "
+        "kibi_serial.h says how.\nThen: kibi measure with the same options, and --serial PORT in place of --serial-program.",
+    )
 
 
 def _cells(emulated: int | None, counted: int | None) -> tuple[str, str, str]:
