@@ -80,8 +80,11 @@ def lstm(c: Choices) -> Case:
     time_major = flip(c)
     batches, times, depth, units = c.one_of((1, 1, 2, 3)), c.integer(1, 4), c.integer(1, 9), c.integer(1, 6)
     shape = (times, batches) if time_major else (batches, times)
-    made = _float_lstm if is_float(c) else _integer_lstm
-    return made(c, (*shape, depth), batches, units, time_major=time_major)
+    if is_float(c):
+        return _float_lstm(c, (*shape, depth), batches, units, time_major=time_major)
+    # Converters make no weights of -128; fast kernels refuse most layers that have some.
+    least = c.one_of((-127, -127, -128))
+    return integer_lstm(c, (*shape, depth), batches, units, time_major=time_major, least_weight=least)
 
 
 def _float_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, *, time_major: bool) -> Case:
@@ -99,7 +102,10 @@ def _float_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, *,
     )  # fmt: skip
 
 
-def _integer_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, *, time_major: bool) -> Case:
+def integer_lstm(
+    c: Choices, shape: tuple[int, ...], batches: int, units: int, *, time_major: bool, least_weight: int = -128
+) -> Case:
+    """Of s8 or s16, with scales of every kind."""
     b, is_wide, depth = ModelBuilder(), flip(c), shape[2]
     dtype = DType.S16 if is_wide else DType.S8
     power = -8 if is_wide else 0
@@ -108,7 +114,8 @@ def _integer_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, 
     zeros = (0, 0) if is_wide else (zero_point(c), zero_point(c))
     x = b.input(shape, dtype, source, zeros[0])
     sizes = [(units, depth)] * 4 + [(units, units)] * 4
-    matrices = [b.constant(elements(c, size), each, 0) for size, each in zip(sizes, weights, strict=True)]
+    drawn = (np.maximum(elements(c, size), np.int8(least_weight)) for size in sizes)
+    matrices = [b.constant(each, size, 0) for each, size in zip(drawn, weights, strict=True)]
     rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
     bias = np.int64 if is_wide else np.int32
     biases = [
