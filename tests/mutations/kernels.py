@@ -296,6 +296,14 @@ _PORTABLE = (
         (_TELLING,),
     ),
     Mutation(
+        "kernels.repeated-runs-spill-over-what-is-after-them",
+        "kernels/thumb2/kibi_repeat_runs_s8.c",
+        "(int32_t)(p->elements % 4 != 0)",
+        "(int32_t)(p->elements % 2 != 0)",
+        "The last run of two bytes is written as a word.",
+        ("tests/kernels/test_gather_runs.py", "-k", "repeated"),
+    ),
+    Mutation(
         "kernels.lstm-blocks-round-negative-sums-up",
         "selection/lstm_blocks.py",
         "np.where(is_twice, -128, 0)",
