@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from kibi.ir import KernelCall, NodeView
-from kibi.kernels.params.recurrent import LstmS8BlocksParams, LstmS8Params
+from kibi.kernels.params.recurrent import LstmS8BlocksParams, LstmS8Params, SvdfS8Params
 from kibi.quant import requantize
 from kibi.selection.lstm_blocks import LSTM_BLOCKS
+from kibi.selection.svdf_blocks import SVDF_BLOCKS
 from tests.kernels.emulated import WIDE_KERNELS, Bench, Kernels, linked
 from tests.ops.comparison import graph_of
 from tests.support.amount import IS_EXHAUSTIVE, amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
-from tests.support.remembering_models import integer_lstm
+from tests.support.remembering_models import integer_lstm, integer_svdf
 from tests.toolchain.tools import check_cross
 
 _KERNELS = {
@@ -83,7 +84,7 @@ def test_drawn_models_equal_the_reference(kernels: Kernels, operator: str) -> No
 
 def _packed(view: NodeView) -> KernelCall | None:
     call = view.op.kernel_call(view)
-    return LSTM_BLOCKS.pack(call) if call.kernel == LSTM_BLOCKS.of else None
+    return next((each.pack(call) for each in (LSTM_BLOCKS, SVDF_BLOCKS) if each.of == call.kernel), None)
 
 
 def test_lstms_in_blocks_equal_the_reference(kernels: Kernels) -> None:
@@ -147,3 +148,35 @@ def test_scales_of_gates_round_as_the_rule_does() -> None:
             assert max(abs(high.min()), high.max()) < 1 << 31
             rule = requantize(sums, int(factor), shift)
             np.testing.assert_array_equal(np.clip(high >> shifted, -32768, 32767), np.clip(rule, -32768, 32767))
+
+
+def _svdf(c: Seeded, depth: int, units: int, memory: int, batches: int = 1) -> tuple[NodeView, Case]:
+    case = integer_svdf(c, (batches, depth), 1, units, memory)
+    return graph_of(case).views[0], case
+
+
+def test_svdfs_in_blocks_equal_the_reference(kernels: Kernels) -> None:
+    """Vectors of one to five fours and every rest, one block or several, memories of eight and more, batches."""
+    tried = 0
+    for seed in range(amount(48, 400)):
+        c = Seeded(seed)
+        sizes = c.integer(1, 21), c.one_of((4, 8, 12)), c.one_of((8, 8, 12, 16, 32)), c.one_of((1, 1, 2))
+        view, case = _svdf(c, *sizes)
+        packed = _packed(view)
+        if packed is not None:
+            _check(kernels, view, case, seed, packed)
+            tried += 1
+    assert tried >= amount(10, 80)
+
+
+def test_svdfs_that_blocks_cannot_compute_are_refused() -> None:
+    """Several filters a unit, units or memories that are no fours, short memories, sums that are shifted to the left."""
+    found = ((_svdf(Seeded(seed), 5, 8, 12)[0]) for seed in range(100))
+    view = next(view for view in found if _packed(view) is not None)
+    given = view.op.kernel_call(view).params_as(SvdfS8Params)
+    others: tuple[dict[str, object], ...] = (
+        {"filters_per_unit": 2, "units": 4}, {"units": 6}, {"memory": 10}, {"memory": 4}, {"feature_shift": 0},
+        {"output_shift": 1},
+    )  # fmt: skip
+    for fields in others:
+        assert SVDF_BLOCKS.pack(KernelCall("kibi_svdf_s8", given.replaced(**fields))) is None

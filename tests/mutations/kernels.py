@@ -304,6 +304,14 @@ _PORTABLE = (
         ("tests/kernels/test_gather_runs.py", "-k", "repeated"),
     ),
     Mutation(
+        "kernels.svdf-blocks-forget-the-zero-point-of-what-is-kept",
+        "selection/svdf_blocks.py",
+        "- given.state_zero_point * times.sum(axis=1)",
+        "- 0 * times.sum(axis=1)",
+        "Sums of what is kept are moved by the zero point of the state.",
+        ("tests/kernels/test_stateful.py", "-k", "svdfs_in_blocks"),
+    ),
+    Mutation(
         "kernels.lstm-blocks-round-negative-sums-up",
         "selection/lstm_blocks.py",
         "np.where(is_twice, -128, 0)",

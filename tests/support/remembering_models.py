@@ -29,10 +29,10 @@ def _several(
 
 def svdf(c: Choices) -> Case:
     """SVDF; sums fit 32 bits, which TFLM leaves undefined otherwise."""
-    rank, units = c.one_of((1, 2, 3)), c.integer(1, 5)
+    rank, units = c.one_of((1, 1, 2, 3)), c.one_of((c.integer(1, 5), 4, 8))
     shape = (c.one_of((1, 1, 2, 3)), c.one_of((1, c.integer(1, 20))))
-    sizes = (rank, rank * units, c.integer(1, 9))
-    return _float_svdf(c, shape, *sizes) if is_float(c) else _integer_svdf(c, shape, *sizes)
+    sizes = (rank, rank * units, c.one_of((c.integer(1, 9), 8, 12, 16)))
+    return _float_svdf(c, shape, *sizes) if is_float(c) else integer_svdf(c, shape, *sizes)
 
 
 def _float_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int) -> Case:
@@ -51,7 +51,8 @@ def _float_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, mem
     )
 
 
-def _integer_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int) -> Case:
+def integer_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int) -> Case:
+    """Of s8, with a state of s8 or of s16."""
     b, is_wide = ModelBuilder(), flip(c)
     batches, depth = shape
     dtype = DType.S16 if is_wide else DType.S8

@@ -28,6 +28,7 @@ from kibi.selection.least_flash import choose_least_flash
 from kibi.selection.lstm_blocks import LSTM_BLOCKS
 from kibi.selection.odd_channels import ODD_CHANNELS
 from kibi.selection.repeated_runs import REPEATED_RUNS
+from kibi.selection.svdf_blocks import SVDF_BLOCKS
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
 
@@ -48,6 +49,7 @@ VARIANTS: tuple[Variant, ...] = (
     *FULLY_CONNECTED_BLOCKS,
     *FULLY_CONNECTED_INT4_BLOCKS,
     LSTM_BLOCKS,
+    SVDF_BLOCKS,
     REPEATED_RUNS,
     *ODD_CHANNELS,
     *ADD_LINEAR,

@@ -246,6 +246,42 @@ class SvdfS8Params(Params, kernels=("kibi_svdf_s8",)):
     """
 
 
+class SvdfS8BlocksParams(Params, kernels=("kibi_svdf_s8_blocks",), pointers_first=True):
+    """SVDF of s8 with a state of s8 and one filter a unit, in blocks of four units."""
+
+    weights: Array = array(
+        DType.S32,
+        "blocks of units; the kernel's header describes a block",
+        is_packed=True,
+    )
+    scales: Array = array(
+        DType.S32,
+        "[2][3], of results, then of outputs: the doubled multiplier, modulo 2**32; ~shift, 0 … 30, of a shift to the right; "
+        "twice what is added to what is scaled, plus 1",
+        is_packed=True,
+    )
+    batches: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32, "a multiple of 4")
+    memory: int = number(
+        DType.S32, "results of each filter that are kept, the newest ones: a multiple of 4, at least 8"
+    )
+    state_zero_point: int = number(DType.S32, "-128 … 127")
+    contract = """
+        require: 1 <= min(batches, min(depth, units))
+        require: 8 <= memory
+        require: units == units // 4 * 4
+        require: memory == memory // 4 * 4
+        array weights: units * (2 + ceil(depth, 4) + memory // 4)
+        array scales: 6
+        require: 0 <= least(scales, 1, 3) + 0
+        require: most(scales, 1, 3) <= 30
+        input: 1 x batches * depth
+        output: batches * units
+        state: batches * units * memory of 1
+    """
+
+
 class SvdfS8S16Params(Params, kernels=("kibi_svdf_s8_s16",)):
     """SVDF of s8 with a state, and weights over time, of s16."""
 

@@ -108,11 +108,7 @@ def _blocks_step(call: Call) -> Step:
         block = blocks[:, start : start + gates * (1 + fours)].reshape(p.units, 1 + fours, gates)
         start += gates * (1 + fours)
         words = block.transpose(2, 0, 1).reshape(gates * p.units, 1 + fours)
-        weights = packed_pairs(words[:, 1:])
-        bias = raised_bias(words[:, 0], weights) >> 8
-        # Elements after whole fours are the first of the weights.
-        rest, columns = count % 4, weights.reshape(len(words), -1)
-        columns = np.concatenate([columns[:, 4:], columns[:, :rest]], axis=1) if rest else columns
+        columns, bias = _rest_last(words[:, 0], words[:, 1:], count % 4)
         factors = (np.repeat(each, p.units) for each in (multiplier, 7 - shift))
         parts.append(_Part(columns.T, Scaling(bias, *factors)))
     zero_point = (p.output_rounding - (1 << p.output_shift - 1)) >> p.output_shift
@@ -163,6 +159,40 @@ def svdf(call: Call) -> None:
     sums = weighted.reshape(p.batches, p.units, p.filters_per_unit).sum(axis=2) + call.array("bias", p.units)
     scaled = requantize(wrap_s32(sums), p.output_multiplier, p.output_shift)
     call.write(np.clip(wrap_s32(scaled + p.output_zero_point), *DType.S8.limits).astype(np.int8))
+
+
+@kernel("kibi_svdf_s8_blocks")
+def svdf_blocks(call: Call) -> None:
+    """SVDF of s8 from packed weights: rule N36."""
+    p = call.numbers
+    fours, kept = -(-p.depth // 4), p.memory // 4
+    blocks = call.array("weights", p.units // 4, 4 * (2 + fours + kept))
+    features = blocks[:, : 4 * (1 + fours)].reshape(-1, 1 + fours, 4).transpose(0, 2, 1).reshape(p.units, 1 + fours)
+    weights, rest = np.ascontiguousarray(features[:, 1:]).view(np.int8).astype(np.int64), p.depth % 4
+    # Elements after whole fours are the first of the weights.
+    weights = np.concatenate([weights[:, 4:], weights[:, :rest]], axis=1) if rest else weights
+    ordered, start = blocks[:, 4 * (1 + fours) :].reshape(p.units, 1 + kept), kept - 2
+    times = np.ascontiguousarray(np.delete(ordered, start, axis=1)).view(np.int8).astype(np.int64)
+    (feature, feature_shift, _), (result, shift, twice) = call.array("scales", 2, 3).tolist()
+
+    def results(vectors: Numbers) -> Numbers:
+        sums = products(vectors[None], weights.T[None])[0] + features[:, 0]
+        scaled = requantize(wrap_s32(sums), (feature & 0xFFFFFFFF) >> 1, ~feature_shift)
+        newest: Numbers = (np.clip(scaled, -128, 127) + p.state_zero_point).astype(np.int8)
+        return newest
+
+    state = _remembered(call, "|i1", results).astype(np.int64)
+    sums = (state * times).sum(axis=2) + ordered[:, start]
+    scaled = requantize(wrap_s32(sums), (result & 0xFFFFFFFF) >> 1, ~shift) + (twice >> 1)
+    call.write(np.clip(wrap_s32(scaled), -128, 127).astype(np.int8))
+
+
+def _rest_last(starts: Numbers, words: NDArray[np.int32], rest: int) -> tuple[Numbers, Numbers]:
+    """Returns weights `[filters, elements]` and biases; in words, elements after whole fours are the first."""
+    weights = packed_pairs(words)
+    bias = raised_bias(starts, weights) >> 8
+    columns = weights.reshape(len(words), -1)
+    return (np.concatenate([columns[:, 4:], columns[:, :rest]], axis=1) if rest else columns), bias
 
 
 @kernel("kibi_svdf_f32")
