@@ -5,11 +5,19 @@ import pytest
 
 from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall
+from kibi.ops.overlap import least_distance
+from kibi.selection.repeated_runs import REPEATED_RUNS
 from tests.kernels.emulated import Bench, Kernels, linked
 from tests.support.amount import IS_EXHAUSTIVE
 from tests.toolchain.tools import check_cross
 
-_KERNELS = ("kibi_gather_runs_s8", "kibi_gather_runs_s16", "kibi_gather_runs_f32", "kibi_gather_runs_any")
+_KERNELS = (
+    "kibi_gather_runs_s8",
+    "kibi_gather_runs_s16",
+    "kibi_gather_runs_f32",
+    "kibi_gather_runs_any",
+    "kibi_repeat_runs_s8",
+)
 _BUILDS = (
     ("cortex-m4", "zig", "s"),
     ("cortex-m4", "gcc", "2"),
@@ -91,11 +99,88 @@ def test_run_over_itself_is_as_if_it_had_been_read_before(build: tuple[str, str,
             np.testing.assert_array_equal(bench.read(place, len(data)), expected)
 
 
-@pytest.mark.parametrize(("channels", "most"), [(1, 25), (3, 9), (16, 1.85), (64, 0.95)])
+def _repeated(outer: list[tuple[int, int]], runs: int, repeats: int, elements: int, first: int = 0) -> KernelCall:
+    """The packed call of rows of runs, each repeated."""
+    inner = [(0, first + k // repeats * elements) for k in range(runs * repeats)]
+    call = _call(DType.S8, outer, inner, elements)
+    reads = [(place + more, (number * runs * repeats + k) * elements)
+             for number, (_, place) in enumerate(outer) for k, (_, more) in enumerate(inner)]  # fmt: skip
+    packed = REPEATED_RUNS.pack(KernelCall(call.kernel, call.params, inplace_distance_bytes=(least_distance(reads),)))
+    assert packed is not None
+    return packed
+
+
+def _check_repeated(kernels: Kernels, runs: int, repeats: int, elements: int) -> None:
+    bench, draw = Bench(kernels, np.random.default_rng(elements * runs)), np.random.default_rng(0)
+    rows = [draw.integers(-128, 128, runs * elements + offset).astype(np.int8) for offset in (3, 0)]
+    call = _repeated([(0, 3), (2, 0), (1, 0)], runs, repeats, elements)
+    places = [bench.place(f"row {k}", row) for k, row in enumerate(rows)]
+    size = 3 * runs * repeats * elements
+    output = bench.place("output", np.zeros(size, np.int8), writable=True)
+    bench.call(call.kernel, output, bench.rows([*places, 0]), bench.params(call), 0)
+    first, last = (np.repeat(row[-runs * elements :].reshape(runs, elements), repeats, axis=0) for row in rows)
+    expected = np.concatenate([first, np.full_like(first, -77), last]).reshape(-1)
+    np.testing.assert_array_equal(bench.read(output, size), expected)
+
+
+@pytest.mark.parametrize("build", _BUILDS if IS_EXHAUSTIVE else [_BUILDS[0], _BUILDS[4]], ids=" ".join)
+def test_runs_are_repeated(build: tuple[str, str, str]) -> None:
+    """Runs of one to 32 bytes, few and many, twice and more often, from several rows; runs of a null row are filled."""
+    kernels = _kernels(build)
+    for elements in (1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 19, 25, 32):
+        for runs, repeats in ((1, 2), (2, 2), (3, 3), (6, 2), (9, 2), (7, 5)):
+            _check_repeated(kernels, runs, repeats, elements)
+
+
+@pytest.mark.parametrize(("repeats", "elements"), [(2, 3), (2, 17), (3, 3)])
+def test_part_that_repeated_runs_need_is_enough(repeats: int, elements: int) -> None:
+    """Other parts are left out of the library."""
+    call = _repeated([(0, 0)], 4, repeats, elements)
+    _check_repeated(linked((call.kernel,), "cortex-m4", "zig", "s", call.features), 6, repeats, elements)
+
+
+@pytest.mark.parametrize("build", _BUILDS if IS_EXHAUSTIVE else _BUILDS[:1], ids=" ".join)
+def test_repeated_runs_may_be_written_over_from_the_declared_distance_on(build: tuple[str, str, str]) -> None:
+    """The output begins so far below the input that no run is written over before it is read."""
+    kernels = _kernels(build)
+    for elements in (1, 2, 3, 4, 6, 16, 31):
+        for runs, repeats in ((2, 2), (5, 2), (4, 3)):
+            call = _repeated([(0, 2)], runs, repeats, elements)
+            (distance,) = call.inplace_distance_bytes
+            assert distance is not None
+            for further in (0, 1, 5):
+                bench = Bench(kernels, np.random.default_rng(elements))
+                data = np.random.default_rng(0).integers(-128, 128, 2048).astype(np.int8)
+                place = bench.place("data", data, writable=True)
+                row = 1024 + further
+                bench.call(
+                    call.kernel, place + row - distance - further, bench.rows([place + row]), bench.params(call), 0
+                )
+                source = data[row + 2 :][: runs * elements].reshape(runs, elements)
+                wanted = np.repeat(source, repeats, axis=0).reshape(-1)
+                expected = data.copy()
+                expected[row - distance - further :][: len(wanted)] = wanted
+                np.testing.assert_array_equal(bench.read(place, len(data)), expected)
+
+
+@pytest.mark.parametrize(
+    ("inner", "elements"),
+    [
+        ([(0, 0), (0, 3), (0, 6)], 3), ([(0, 0), (0, 0), (0, 3), (0, 6)], 3), ([(0, 0), (0, 0), (0, 6), (0, 6)], 3),
+        ([(0, 0), (0, 0), (1, 3), (1, 3)], 3), ([(0, 0), (0, 0)], 33), ([(0, 3), (0, 3), (0, 0), (0, 0)], 3),
+    ],
+)  # fmt: skip
+def test_other_runs_are_refused(inner: list[tuple[int, int]], elements: int) -> None:
+    """Runs that are not repeated, not equally often, not neighbours, of several rows, long, or in another order."""
+    assert REPEATED_RUNS.pack(_call(DType.S8, [(0, 0)], inner, elements)) is None
+
+
+@pytest.mark.parametrize(("channels", "most"), [(1, 5.5), (3, 1.95), (4, 1.2), (16, 0.85), (32, 0.61), (64, 0.95)])
 def test_pixels_written_twice_take_few_instructions(channels: int, most: float) -> None:
     """For each byte of a row that is made twice as wide, everything counted."""
     kernels = _kernels(_BUILDS[0])
     call = _call(DType.S8, [(0, 0)], [(0, pixel // 2 * channels) for pixel in range(24)], channels)
+    call = REPEATED_RUNS.pack(call) or call
     bench = Bench(kernels, np.random.default_rng(0))
     rows = bench.rows([bench.place("input", np.ones(12 * channels, np.int8))])
     output = bench.place("output", np.zeros(24 * channels, np.int8), writable=True)

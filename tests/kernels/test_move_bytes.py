@@ -49,3 +49,25 @@ def test_bytes_take_few_instructions(size: int, after: int, most: float, tmp_pat
     case = Case({"pieces": 1, "bytes": size}, [[0]], [row, np.zeros(after, np.int8)], size, at_end=True)
     assert kernel.run(case) == row.tobytes()
     assert kernel.instructions < most * size
+
+
+@pytest.mark.parametrize(("target", "compiler", "level"), sample(_BUILDS))
+def test_pieces_that_follow_one_another_are_copied_as_one(target: str, compiler: str, level: str) -> None:
+    """Pieces side by side, one that is elsewhere, and the same one twice; over themselves, too."""
+    if compiler == "gcc":
+        check_cross()
+    kernels = linked(("kibi_copy_s8",), target, compiler, level)
+    data = np.random.default_rng(0).integers(-128, 128, 1400).astype(np.int8)
+    places = [*range(0, 540, 20), 600, 640, 640, 660]
+    expected = np.concatenate([data[place : place + 20] for place in places])
+    bench = Bench(kernels, np.random.default_rng(0))
+    place = bench.place("data", data, writable=True)
+    params = bench.params(KernelCall.of("kibi_copy_s8", {"pieces": len(places), "elements": 20}))
+    rows = bench.rows([place + each for each in places])
+    taken = bench.call("kibi_copy_s8", place + 700, rows, params, 0)
+    assert taken < 1.6 * len(expected)
+    np.testing.assert_array_equal(bench.read(place + 700, len(expected)), expected)
+    bench.call("kibi_copy_s8", place + 100, bench.rows([place + 120, place + 140, place + 160]), bench.params(
+        KernelCall.of("kibi_copy_s8", {"pieces": 3, "elements": 20})
+    ), 0)  # fmt: skip
+    np.testing.assert_array_equal(bench.read(place + 100, 60), data[120:180])

@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 
-from kibi.ir import NodeView
+from kibi.ir import KernelCall, NodeView
+from kibi.kernels.params.recurrent import LstmS8BlocksParams, LstmS8Params, SvdfS8Params
+from kibi.quant import requantize
+from kibi.selection.lstm_blocks import LSTM_BLOCKS
+from kibi.selection.svdf_blocks import SVDF_BLOCKS
 from tests.kernels.emulated import WIDE_KERNELS, Bench, Kernels, linked
 from tests.ops.comparison import graph_of
 from tests.support.amount import IS_EXHAUSTIVE, amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
+from tests.support.remembering_models import integer_lstm, integer_svdf
 from tests.toolchain.tools import check_cross
 
 _KERNELS = {
@@ -33,9 +38,9 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
     return linked(WIDE_KERNELS, target, compiler, level)
 
 
-def _check(kernels: Kernels, view: NodeView, case: Case, seed: int) -> None:
-    """From states of any values; arrays of states end where their memory does."""
-    rng, call = np.random.default_rng(seed), view.op.kernel_call(view)
+def _check(kernels: Kernels, view: NodeView, case: Case, seed: int, variant: KernelCall | None = None) -> None:
+    """From states of any values; arrays of states end where their memory does; `variant` replaces the general call."""
+    rng, call = np.random.default_rng(seed), variant or view.op.kernel_call(view)
     bench = Bench(kernels, rng)
     (access,), (source,) = view.op.accesses(view), view.row_tensors
     places = [view[name].type for name in view.op.states]
@@ -75,3 +80,103 @@ def test_drawn_models_equal_the_reference(kernels: Kernels, operator: str) -> No
         _check(kernels, view, case, seed)
         found.add(view.op.kernel_call(view).kernel)
     assert found == set(_KERNELS[operator])
+
+
+def _packed(view: NodeView) -> KernelCall | None:
+    call = view.op.kernel_call(view)
+    return next((each.pack(call) for each in (LSTM_BLOCKS, SVDF_BLOCKS) if each.of == call.kernel), None)
+
+
+def test_lstms_in_blocks_equal_the_reference(kernels: Kernels) -> None:
+    """Vectors of one to five fours and every rest, a unit or several, batches and times; sums, cells and gates at their ends."""
+    tried = 0
+    for seed in range(amount(60, 400)):
+        c = Seeded(seed)
+        shape = (c.one_of((1, 1, 2)), c.integer(1, 3), c.integer(1, 21))
+        case = integer_lstm(
+            c, shape, shape[0], c.one_of((1, 2, 3, 4, 5, 8, 11, 13, 17, 20)), time_major=False, least_weight=-127
+        )
+        (view,) = graph_of(case).views
+        packed = _packed(view)
+        if packed is not None:
+            _check(kernels, view, case, seed, packed)
+            tried += 1
+    assert tried >= amount(12, 80)
+
+
+def _lstm(**fields: object) -> KernelCall:
+    """The general call of a layer that packs, with other fields."""
+    for seed in range(100):
+        c = Seeded(seed)
+        (view,) = graph_of(integer_lstm(c, (1, 2, 6), 1, 3, time_major=False, least_weight=-127)).views
+        if _packed(view) is not None:
+            call = view.op.kernel_call(view)
+            return KernelCall(call.kernel, call.params_as(LstmS8Params).replaced(**fields))
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"input_shift": np.array([0, 0, 7, 0], np.int8)}, {"recurrent_shift": np.array([-24, -1, -1, -1], np.int8)},
+        {"update_shift": 0}, {"output_shift": 3}, {"update_shift": -31}, {"output_shift": -30, "output_zero_point": 100},
+        {"forget_shift": -15}, {"forget_multiplier": (1 << 30) + 1}, {"input_bias": np.full(12, 1 << 23, np.int32)},
+        {"input_to_cell": np.full(18, -128, np.int8)},
+    ],
+    ids=lambda fields: next(iter(fields)) + str(np.ravel(next(iter(fields.values())))[0]),
+)  # fmt: skip
+def test_lstms_that_blocks_cannot_compute_are_refused(fields: dict[str, object]) -> None:
+    """Sums that are shifted too far, or are too large; a forget gate in other units; a half of weights beyond 16 bits."""
+    assert LSTM_BLOCKS.pack(_lstm()) is not None
+    assert LSTM_BLOCKS.pack(_lstm(**fields)) is None
+
+
+def test_scales_of_gates_round_as_the_rule_does() -> None:
+    """One product, one shift: for sums of every size, those of a half among them, and every shift."""
+    rng = np.random.default_rng(0)
+    for shift in range(-23, 7):
+        multiplier = np.array([1 << 30, (1 << 31) - 1, 0, int(rng.integers(1 << 30, 1 << 31))], np.int32)
+        packed = LSTM_BLOCKS.pack(_lstm(input_multiplier=multiplier, input_shift=np.full(4, shift, np.int8)))
+        assert packed is not None
+        scales = packed.params_as(LstmS8BlocksParams).scales.reshape(2, 4, 4)[0].astype(np.int64)
+        bits = rng.integers(1, 24, 20_000)
+        sums = np.concatenate(
+            [rng.integers(-(1 << bits), 1 << bits), np.arange(-3000, 3000), [1 - (1 << 23), (1 << 23) - 1]]
+        )
+        for factor, added, mask, shifted in scales:
+            high = (256 * sums * factor >> 32) + added + np.where(sums < 0, mask, 0)
+            assert max(abs(high.min()), high.max()) < 1 << 31
+            rule = requantize(sums, int(factor), shift)
+            np.testing.assert_array_equal(np.clip(high >> shifted, -32768, 32767), np.clip(rule, -32768, 32767))
+
+
+def _svdf(c: Seeded, depth: int, units: int, memory: int, batches: int = 1) -> tuple[NodeView, Case]:
+    case = integer_svdf(c, (batches, depth), 1, units, memory)
+    return graph_of(case).views[0], case
+
+
+def test_svdfs_in_blocks_equal_the_reference(kernels: Kernels) -> None:
+    """Vectors of one to five fours and every rest, one block or several, memories of eight and more, batches."""
+    tried = 0
+    for seed in range(amount(48, 400)):
+        c = Seeded(seed)
+        sizes = c.integer(1, 21), c.one_of((4, 8, 12)), c.one_of((8, 8, 12, 16, 32)), c.one_of((1, 1, 2))
+        view, case = _svdf(c, *sizes)
+        packed = _packed(view)
+        if packed is not None:
+            _check(kernels, view, case, seed, packed)
+            tried += 1
+    assert tried >= amount(10, 80)
+
+
+def test_svdfs_that_blocks_cannot_compute_are_refused() -> None:
+    """Several filters a unit, units or memories that are no fours, short memories, sums that are shifted to the left."""
+    found = ((_svdf(Seeded(seed), 5, 8, 12)[0]) for seed in range(100))
+    view = next(view for view in found if _packed(view) is not None)
+    given = view.op.kernel_call(view).params_as(SvdfS8Params)
+    others: tuple[dict[str, object], ...] = (
+        {"filters_per_unit": 2, "units": 4}, {"units": 6}, {"memory": 10}, {"memory": 4}, {"feature_shift": 0},
+        {"output_shift": 1},
+    )  # fmt: skip
+    for fields in others:
+        assert SVDF_BLOCKS.pack(KernelCall("kibi_svdf_s8", given.replaced(**fields))) is None

@@ -29,10 +29,10 @@ def _several(
 
 def svdf(c: Choices) -> Case:
     """SVDF; sums fit 32 bits, which TFLM leaves undefined otherwise."""
-    rank, units = c.one_of((1, 2, 3)), c.integer(1, 5)
+    rank, units = c.one_of((1, 1, 2, 3)), c.one_of((c.integer(1, 5), 4, 8))
     shape = (c.one_of((1, 1, 2, 3)), c.one_of((1, c.integer(1, 20))))
-    sizes = (rank, rank * units, c.integer(1, 9))
-    return _float_svdf(c, shape, *sizes) if is_float(c) else _integer_svdf(c, shape, *sizes)
+    sizes = (rank, rank * units, c.one_of((c.integer(1, 9), 8, 12, 16)))
+    return _float_svdf(c, shape, *sizes) if is_float(c) else integer_svdf(c, shape, *sizes)
 
 
 def _float_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int) -> Case:
@@ -51,7 +51,8 @@ def _float_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, mem
     )
 
 
-def _integer_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int) -> Case:
+def integer_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int) -> Case:
+    """Of s8, with a state of s8 or of s16."""
     b, is_wide = ModelBuilder(), flip(c)
     batches, depth = shape
     dtype = DType.S16 if is_wide else DType.S8
@@ -80,8 +81,11 @@ def lstm(c: Choices) -> Case:
     time_major = flip(c)
     batches, times, depth, units = c.one_of((1, 1, 2, 3)), c.integer(1, 4), c.integer(1, 9), c.integer(1, 6)
     shape = (times, batches) if time_major else (batches, times)
-    made = _float_lstm if is_float(c) else _integer_lstm
-    return made(c, (*shape, depth), batches, units, time_major=time_major)
+    if is_float(c):
+        return _float_lstm(c, (*shape, depth), batches, units, time_major=time_major)
+    # Converters make no weights of -128; fast kernels refuse most layers that have some.
+    least = c.one_of((-127, -127, -128))
+    return integer_lstm(c, (*shape, depth), batches, units, time_major=time_major, least_weight=least)
 
 
 def _float_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, *, time_major: bool) -> Case:
@@ -99,7 +103,10 @@ def _float_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, *,
     )  # fmt: skip
 
 
-def _integer_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, *, time_major: bool) -> Case:
+def integer_lstm(
+    c: Choices, shape: tuple[int, ...], batches: int, units: int, *, time_major: bool, least_weight: int = -128
+) -> Case:
+    """Of s8 or s16, with scales of every kind."""
     b, is_wide, depth = ModelBuilder(), flip(c), shape[2]
     dtype = DType.S16 if is_wide else DType.S8
     power = -8 if is_wide else 0
@@ -108,7 +115,8 @@ def _integer_lstm(c: Choices, shape: tuple[int, ...], batches: int, units: int, 
     zeros = (0, 0) if is_wide else (zero_point(c), zero_point(c))
     x = b.input(shape, dtype, source, zeros[0])
     sizes = [(units, depth)] * 4 + [(units, units)] * 4
-    matrices = [b.constant(elements(c, size), each, 0) for size, each in zip(sizes, weights, strict=True)]
+    drawn = (np.maximum(elements(c, size), np.int8(least_weight)) for size in sizes)
+    matrices = [b.constant(each, size, 0) for each, size in zip(drawn, weights, strict=True)]
     rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
     bias = np.int64 if is_wide else np.int32
     biases = [

@@ -25,7 +25,10 @@ from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOC
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.selection.least_flash import choose_least_flash
+from kibi.selection.lstm_blocks import LSTM_BLOCKS
 from kibi.selection.odd_channels import ODD_CHANNELS
+from kibi.selection.repeated_runs import REPEATED_RUNS
+from kibi.selection.svdf_blocks import SVDF_BLOCKS
 from kibi.selection.variant import Goal, Variant
 from kibi.targets import Target
 
@@ -45,6 +48,9 @@ VARIANTS: tuple[Variant, ...] = (
     *DEPTHWISE_MULTIPLIED,
     *FULLY_CONNECTED_BLOCKS,
     *FULLY_CONNECTED_INT4_BLOCKS,
+    LSTM_BLOCKS,
+    SVDF_BLOCKS,
+    REPEATED_RUNS,
     *ODD_CHANNELS,
     *ADD_LINEAR,
     *HOST_LANES,

@@ -1,5 +1,7 @@
 """Parameters of the kernels that move elements without computing with them: copies, slices, padding, gathering, selection."""
 
+from types import MappingProxyType
+
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 
@@ -272,6 +274,36 @@ class GatherRunsS8Params(PickingParams, kernels=("kibi_gather_runs_s8",)):
         rest
         output: outer_count * inner_count * elements
     """
+
+
+class RepeatRunsS8Params(Params, kernels=("kibi_repeat_runs_s8",)):
+    """Neighbouring runs of elements s8, each repeated."""
+
+    outer: Array = array(
+        DType.S32, "[outer_count][2]: pointer, and place in its row, counted in elements; below 0 where all is filled"
+    )
+    outer_count: int = number(DType.S32)
+    runs: int = number(DType.S32, "neighbouring runs at each entry")
+    elements: int = number(DType.S32, "1 … 32: of a run")
+    repeats: int = number(DType.S32, "how often each run is written")
+    filler: Array = array(DType.S8, "[1]: the element that runs are filled with")
+    contract = """
+        require: 1 <= min(outer_count, min(runs, repeats))
+        array outer: 2 * outer_count in -2**29 … 2**29
+        require: 1 <= least(outer, 0, 2) + 1
+        require: most(outer, 0, 2) < count(0)
+        require: max(0, most(outer, 1, 2) + runs * elements) * input_bytes <= room(0)
+        input: count(0) x 0 or null
+        rest
+        output: outer_count * runs * repeats * elements
+    """
+    parts = MappingProxyType(
+        {
+            "KIBI_REPEAT_RUNS_S8_OF_SMALL": ("5 <= elements + (repeats - 2) * 4",),
+            "KIBI_REPEAT_RUNS_S8_OF_TWO": ("elements <= 4 + (repeats - 2) * 28",),
+            "KIBI_REPEAT_RUNS_S8_OF_MORE": ("repeats == 2",),
+        }
+    )
 
 
 class SelectParams(Params, kernels=("kibi_select_any",)):

@@ -140,6 +140,57 @@ class LstmS8Params(Params, kernels=("kibi_lstm_s8",)):
     """
 
 
+class LstmS8BlocksParams(Params, kernels=("kibi_lstm_s8_blocks",), pointers_first=True):
+    """UNIDIRECTIONAL_SEQUENCE_LSTM of s8 with the four gates of a unit in one block."""
+
+    weights: Array = array(
+        DType.S32,
+        "blocks of units; the kernel's header describes a block",
+        is_packed=True,
+    )
+    scales: Array = array(
+        DType.S32,
+        "[2][4][4], of the input, then of the hidden state; of the gates input, forget, cell and output: the multiplier, "
+        "0 … 2**31 - 1; what is added; what of it is taken away from a negative sum, as a mask; and what is shifted out, "
+        "1 … 30",
+        is_packed=True,
+    )
+    batches: int = number(DType.S32)
+    times: int = number(DType.S32, "vectors of a batch in this call")
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32)
+    update_multiplier: int = number(DType.S32, "0 … 2**31 - 1: scales the products of the input gate and the cell gate")
+    update_rounding: int = number(DType.S32, "2**(update_shift - 1)")
+    update_shift: int = number(DType.S32, "1 … 30: to the right")
+    cell_min: int = number(DType.S32, "-32768 … 32767: the cell is clamped to cell_min … cell_max")
+    cell_max: int = number(DType.S32, "-32768 … 32767")
+    tanh_multiplier: int = number(
+        DType.S32, "a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude"
+    )
+    tanh_rounding: int = number(DType.S32, "half of 2**tanh_shift, 0 where that is 1")
+    tanh_shift: int = number(DType.S32, "0 … 15: the product is shifted to the right")
+    output_multiplier: int = number(
+        DType.S32, "0 … 2**31 - 1: scales the products of the output gate and the cell's tangent"
+    )
+    output_rounding: int = number(DType.S32, "2**(output_shift - 1) + 2**output_shift * the zero point")
+    output_shift: int = number(DType.S32, "1 … 30: to the right")
+    contract = """
+        require: 1 <= min(batches, min(times, min(depth, units)))
+        require: 0 <= update_rounding <= 2**29
+        require: cell_min <= cell_max
+        require: 0 <= tanh_multiplier
+        require: max(-cell_min, cell_max) * tanh_multiplier + 2**14 <= 2**31 - 1
+        require: 0 <= tanh_rounding <= 2**14
+        require: -2**30 <= output_rounding <= 2**30
+        array weights: units * 4 * (2 + ceil(depth, 4) + ceil(units, 4))
+        array scales: 32
+        input: batches * times x depth
+        output: batches * times * units
+        state: batches * units of 1
+        state: batches * units of 2
+    """
+
+
 class SvdfF32Params(Params, kernels=("kibi_svdf_f32",)):
     """SVDF of f32."""
 
@@ -192,6 +243,42 @@ class SvdfS8Params(Params, kernels=("kibi_svdf_s8",)):
         input: 1 x batches * depth
         output: batches * units
         state: batches * units * filters_per_unit * memory of 1
+    """
+
+
+class SvdfS8BlocksParams(Params, kernels=("kibi_svdf_s8_blocks",), pointers_first=True):
+    """SVDF of s8 with a state of s8 and one filter a unit, in blocks of four units."""
+
+    weights: Array = array(
+        DType.S32,
+        "blocks of units; the kernel's header describes a block",
+        is_packed=True,
+    )
+    scales: Array = array(
+        DType.S32,
+        "[2][3], of results, then of outputs: the doubled multiplier, modulo 2**32; ~shift, 0 … 30, of a shift to the right; "
+        "twice what is added to what is scaled, plus 1",
+        is_packed=True,
+    )
+    batches: int = number(DType.S32)
+    depth: int = number(DType.S32, "elements of an input vector")
+    units: int = number(DType.S32, "a multiple of 4")
+    memory: int = number(
+        DType.S32, "results of each filter that are kept, the newest ones: a multiple of 4, at least 8"
+    )
+    state_zero_point: int = number(DType.S32, "-128 … 127")
+    contract = """
+        require: 1 <= min(batches, min(depth, units))
+        require: 8 <= memory
+        require: units == units // 4 * 4
+        require: memory == memory // 4 * 4
+        array weights: units * (2 + ceil(depth, 4) + memory // 4)
+        array scales: 6
+        require: 0 <= least(scales, 1, 3) + 0
+        require: most(scales, 1, 3) <= 30
+        input: 1 x batches * depth
+        output: batches * units
+        state: batches * units * memory of 1
     """
 
 

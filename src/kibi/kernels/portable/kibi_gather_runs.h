@@ -95,4 +95,20 @@ typedef struct {
 void kibi_gather_runs_s8(int8_t *output, const int8_t *const *rows, const kibi_gather_runs_s8_params *params,
                          void *scratch);
 
+typedef struct {
+    /* [outer_count][2]: pointer, and place in its row, counted in elements; below 0 where all is filled */
+    const int32_t *outer;
+    int32_t outer_count;
+    int32_t runs;         /* neighbouring runs at each entry */
+    int32_t elements;     /* 1 ... 32: of a run */
+    int32_t repeats;      /* how often each run is written */
+    const int8_t *filler; /* [1]: the element that runs are filled with */
+} kibi_repeat_runs_s8_params;
+
+/* The same of neighbouring runs, each of which is written several times before the next one.
+ * output: [outer_count][runs][repeats][elements]; may overlap an input row as that of kibi_gather_runs_s8 may.
+ * rows: as many pointers as the table names; the runs of a null pointer are filled.
+ * scratch: none. */
+void kibi_repeat_runs_s8(int8_t *output, const int8_t *const *rows, const kibi_repeat_runs_s8_params *params, void *scratch);
+
 #endif

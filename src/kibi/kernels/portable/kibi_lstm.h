@@ -122,4 +122,37 @@ typedef struct {
 void kibi_lstm_s8(int8_t *output, const int8_t *const *rows, const kibi_lstm_s8_params *params, void *scratch,
                   void *const *states);
 
+typedef struct {
+    const int32_t *weights;    /* blocks of units; the kernel's header describes a block */
+    /* [2][4][4], of the input, then of the hidden state; of the gates input, forget, cell and output: the
+     * multiplier, 0 ... 2**31 - 1; what is added; what of it is taken away from a negative sum, as a mask; and what
+     * is shifted out, 1 ... 30 */
+    const int32_t *scales;
+    int32_t batches;
+    int32_t times;             /* vectors of a batch in this call */
+    int32_t depth;             /* elements of an input vector */
+    int32_t units;
+    int32_t update_multiplier; /* 0 ... 2**31 - 1: scales the products of the input gate and the cell gate */
+    int32_t update_rounding;   /* 2**(update_shift - 1) */
+    int32_t update_shift;      /* 1 ... 30: to the right */
+    int32_t cell_min;          /* -32768 ... 32767: the cell is clamped to cell_min ... cell_max */
+    int32_t cell_max;          /* -32768 ... 32767 */
+    /* a cell is multiplied by it for its tangent; the product is below 2**31 in magnitude */
+    int32_t tanh_multiplier;
+    int32_t tanh_rounding;     /* half of 2**tanh_shift, 0 where that is 1 */
+    int32_t tanh_shift;        /* 0 ... 15: the product is shifted to the right */
+    int32_t output_multiplier; /* 0 ... 2**31 - 1: scales the products of the output gate and the cell's tangent */
+    int32_t output_rounding;   /* 2**(output_shift - 1) + 2**output_shift * the zero point */
+    int32_t output_shift;      /* 1 ... 30: to the right */
+} kibi_lstm_s8_blocks_params;
+
+/* UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with cells of int16, from packed weights: output, rows, scratch and states as above.
+ * A block of weights is that of a unit. It has twice, for the input and for the hidden state, four words that the sums of its gates
+ * start from, then four words for each four elements, one of each gate: 256 * the first weight + the second in the lower half, and
+ * the other two in the upper one. If elements are left after whole fours, they come first, with zeros as weights of what is after
+ * them. Sums are 256 times the true ones: rule N19; all true sums are below 2**23 in magnitude. Cells are kept as rule N37 says, with
+ * a forget gate in units of 2**-15. */
+void kibi_lstm_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_lstm_s8_blocks_params *params, void *scratch,
+                         void *const *states);
+
 #endif

@@ -1,8 +1,7 @@
 /* The logistic function between the entries of a table, portable. Source of the rule: TFLM, internal/common.h. */
 #include "kibi_sigmoid_s16.h"
 
-/* 1 / (1 + exp(-k / 24)) in units of 2**-16, as TFLM has it. */
-static const uint16_t sigmoids[256] = {
+const uint16_t kibi_sigmoids_s16[257] = {
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
     43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409,
     51865, 52311, 52745, 53169, 53581, 53983, 54374, 54755, 55125, 55485, 55834, 56174, 56503, 56823, 57133, 57433,
@@ -18,7 +17,8 @@ static const uint16_t sigmoids[256] = {
     65514, 65515, 65516, 65517, 65517, 65518, 65519, 65520, 65520, 65521, 65522, 65522, 65523, 65523, 65524, 65524,
     65525, 65525, 65526, 65526, 65526, 65527, 65527, 65528, 65528, 65528, 65529, 65529, 65529, 65529, 65530, 65530,
     65530, 65530, 65531, 65531, 65531, 65531, 65531, 65532, 65532, 65532, 65532, 65532, 65532, 65533, 65533, 65533,
-    65533, 65533, 65533, 65533, 65533, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65535
+    65533, 65533, 65533, 65533, 65533, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65534, 65535,
+    65535
 };
 
 int32_t kibi_sigmoid_s16(uint32_t magnitude, uint32_t bits)
@@ -26,6 +26,6 @@ int32_t kibi_sigmoid_s16(uint32_t magnitude, uint32_t bits)
     const uint32_t place = magnitude >> bits;
     const uint32_t rest = magnitude & (((uint32_t)1 << bits) - 1u);
     KIBI_ASSERT(place < 255u);
-    const uint32_t first = sigmoids[place];
-    return (int32_t)((first << bits) + rest * (sigmoids[place + 1u] - first));
+    const uint32_t first = kibi_sigmoids_s16[place];
+    return (int32_t)((first << bits) + rest * (kibi_sigmoids_s16[place + 1u] - first));
 }

@@ -82,4 +82,25 @@ typedef struct {
 void kibi_svdf_s8_s16(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_s16_params *params, void *scratch,
                       void *const *states);
 
+typedef struct {
+    const int32_t *weights;   /* blocks of units; the kernel's header describes a block */
+    /* [2][3], of results, then of outputs: the doubled multiplier, modulo 2**32; ~shift, 0 ... 30, of a shift to the
+     * right; twice what is added to what is scaled, plus 1 */
+    const int32_t *scales;
+    int32_t batches;
+    int32_t depth;            /* elements of an input vector */
+    int32_t units;            /* a multiple of 4 */
+    int32_t memory;           /* results of each filter that are kept, the newest ones: a multiple of 4, at least 8 */
+    int32_t state_zero_point; /* -128 ... 127 */
+} kibi_svdf_s8_blocks_params;
+
+/* SVDF of int8 with a state of int8 and one filter a unit, from packed weights: output, rows, scratch and states as of kibi_svdf_s8.
+ * A block of weights is that of four units. It has four words that the sums over the input start from, then four words for each four
+ * elements, one of each filter, with the first element's weight in the lowest byte. If elements are left after whole fours, they come
+ * first, with zeros as weights of what is after them. Then it has for each unit the words of the weights of all but the last eight results
+ * that are kept, a word that their sum starts from, which includes -zero point of the state * the sum of the weights, and the last two
+ * words. Shifts are to the right. */
+void kibi_svdf_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_blocks_params *params, void *scratch,
+                         void *const *states);
+
 #endif

@@ -112,6 +112,16 @@ def gather_runs(call: Call) -> None:
     call.write(np.where(is_there[:, None], found, filler))
 
 
+@kernel("kibi_repeat_runs_s8")
+def repeat_runs(call: Call) -> None:
+    """Neighbouring runs of elements, each repeated; what is not there is filled."""
+    p = call.numbers
+    outer = call.array("outer", p.outer_count, 2).astype(np.int64)
+    found, is_there = _picked(call, "i1", outer[:, 0], outer[:, 1], p.runs * p.elements)
+    rows = np.where(is_there[:, None], found, call.array("filler", 1))
+    call.write(np.repeat(rows.reshape(-1, p.elements), p.repeats, axis=0))
+
+
 @kernel("kibi_strided_copy_any")
 def strided_copy(call: Call) -> None:
     """Pieces in another order, by nested loops."""

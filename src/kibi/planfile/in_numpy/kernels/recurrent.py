@@ -1,6 +1,7 @@
 """Layers that remember: UNIDIRECTIONAL_SEQUENCE_LSTM and SVDF."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,21 @@ from kibi.dtypes import Array, DType
 from kibi.ops.recurrent.lstm_floats import gate_sums, hidden_of
 from kibi.ops.recurrent.lstm_integers import GATES, CellScaling, cut
 from kibi.planfile.in_numpy.call import Call, Numbers, types_of
+from kibi.planfile.in_numpy.products import Scaling, products
 from kibi.planfile.in_numpy.products import cut as cut_floats
-from kibi.planfile.in_numpy.products import products
 from kibi.planfile.in_numpy.registry import kernel
+from kibi.planfile.in_numpy.unpacking import packed_pairs, raised_bias
 from kibi.quant import Multiplier, requantize, requantize_wide, wrap_s32
 
 Step = Callable[[Array, Array, Array], Array]
 """From a vector [depth], a hidden state [units] and cells [units], which change in place, to the new hidden state."""
 
 
-@kernel("kibi_lstm_s8", "kibi_lstm_s16", "kibi_lstm_f32")
+@kernel("kibi_lstm_s8", "kibi_lstm_s16", "kibi_lstm_f32", "kibi_lstm_s8_blocks")
 def lstm(call: Call) -> None:
     """UNIDIRECTIONAL_SEQUENCE_LSTM: vector after vector of each batch."""
     p, (kind, _) = call.numbers, types_of(call.kernel)
-    step = call.once(lambda: _float_step(call) if kind is DType.F32 else _integer_step(call, kind))
+    step = call.once(lambda: _STEPS[call.kernel](call))
     hidden = call.state(0, p.batches * p.units, kind.numpy.str).reshape(p.batches, p.units)
     cells = call.state(1, p.batches * p.units, "<f4" if kind is DType.F32 else "<i2").reshape(p.batches, p.units)
     made = []
@@ -53,8 +55,8 @@ def _float_step(call: Call) -> Step:
     return step
 
 
-def _integer_step(call: Call, kind: DType) -> Step:
-    p = call.numbers
+def _integer_step(call: Call) -> Step:
+    p, (kind, _) = call.numbers, types_of(call.kernel)
     scaling = CellScaling(
         Multiplier(p.forget_multiplier, p.forget_shift),
         Multiplier(p.update_multiplier, p.update_shift),
@@ -67,25 +69,66 @@ def _integer_step(call: Call, kind: DType) -> Step:
     for source, depth in (("input", p.depth), ("recurrent", p.units)):
         name, count = f"{source}_bias", len(GATES) * p.units
         bias = call.array(name, count) if name in call.pointers else np.zeros(count, np.int64)
-        factors = [np.repeat(call.array(f"{source}_{part}", len(GATES)), p.units) for part in ("multiplier", "shift")]
-        parts.append((_weights(call, source, depth), bias, *factors))
+        factors = (np.repeat(call.array(f"{source}_{part}", len(GATES)), p.units) for part in ("multiplier", "shift"))
+        parts.append(_Part(_weights(call, source, depth), Scaling(bias, *factors)))
+    return _step_of(parts, scaling, getattr(p, "output_zero_point", 0), kind)
 
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What the gates get from one vector: weights [depth, 4 * units], and the scaling of their sums."""
+
+    weights: Numbers
+    scaling: Scaling
+
+    def gates(self, vector: Array, kind: DType) -> Numbers:
+        sums = products(vector[None, None], self.weights[None])[0, 0] + self.scaling.bias
+        multiplier, shift = self.scaling.multiplier, self.scaling.shift
+        if kind is DType.S16:
+            return cut(requantize_wide(sums, multiplier, shift))
+        return cut(requantize(wrap_s32(sums), multiplier, shift))
+
+
+def _step_of(parts: Sequence[_Part], scaling: CellScaling, zero_point: int, kind: DType) -> Step:
     def step(vector: Array, hidden: Array, cells: Array) -> Array:
-        gates = []
-        for values, (weights, bias, multiplier, shift) in zip((vector, hidden), parts, strict=True):
-            sums = products(values[None, None], weights[None])[0, 0] + bias
-            is_wide = kind is DType.S16
-            gates.append(
-                cut(
-                    requantize_wide(sums, multiplier, shift)
-                    if is_wide
-                    else requantize(wrap_s32(sums), multiplier, shift)
-                )
-            )
-        zero_point = getattr(p, "output_zero_point", 0)
-        return scaling.step(cut(gates[0] + gates[1]).reshape(len(GATES), -1), cells, zero_point, kind)
+        own, recurrent = (part.gates(values, kind) for part, values in zip(parts, (vector, hidden), strict=True))
+        return scaling.step(cut(own + recurrent).reshape(len(GATES), -1), cells, zero_point, kind)
 
     return step
+
+
+def _blocks_step(call: Call) -> Step:
+    p, gates = call.numbers, len(GATES)
+    counts = (p.depth, p.units)
+    blocks = call.array("weights", p.units, gates * (2 + sum(-(-count // 4) for count in counts)))
+    scales = call.array("scales", 2, gates, 4).astype(np.int64)
+    parts, start = [], 0
+    for count, (multiplier, _, _, shift) in zip(counts, scales.transpose(0, 2, 1), strict=True):
+        fours = -(-count // 4)
+        block = blocks[:, start : start + gates * (1 + fours)].reshape(p.units, 1 + fours, gates)
+        start += gates * (1 + fours)
+        words = block.transpose(2, 0, 1).reshape(gates * p.units, 1 + fours)
+        columns, bias = _rest_last(words[:, 0], words[:, 1:], count % 4)
+        factors = (np.repeat(each, p.units) for each in (multiplier, 7 - shift))
+        parts.append(_Part(columns.T, Scaling(bias, *factors)))
+    zero_point = (p.output_rounding - (1 << p.output_shift - 1)) >> p.output_shift
+    scaling = CellScaling(
+        Multiplier(1 << 30, -14),
+        Multiplier(p.update_multiplier, -p.update_shift),
+        Multiplier(p.output_multiplier, -p.output_shift),
+        (p.cell_min, p.cell_max),
+        p.tanh_multiplier,
+        p.tanh_shift,
+    )
+    return _step_of(parts, scaling, zero_point, DType.S8)
+
+
+_STEPS = {
+    "kibi_lstm_s8": _integer_step,
+    "kibi_lstm_s16": _integer_step,
+    "kibi_lstm_f32": _float_step,
+    "kibi_lstm_s8_blocks": _blocks_step,
+}
 
 
 def _remembered(call: Call, kind: str, results: Callable[[Numbers], Numbers]) -> Numbers:
@@ -116,6 +159,40 @@ def svdf(call: Call) -> None:
     sums = weighted.reshape(p.batches, p.units, p.filters_per_unit).sum(axis=2) + call.array("bias", p.units)
     scaled = requantize(wrap_s32(sums), p.output_multiplier, p.output_shift)
     call.write(np.clip(wrap_s32(scaled + p.output_zero_point), *DType.S8.limits).astype(np.int8))
+
+
+@kernel("kibi_svdf_s8_blocks")
+def svdf_blocks(call: Call) -> None:
+    """SVDF of s8 from packed weights: rule N36."""
+    p = call.numbers
+    fours, kept = -(-p.depth // 4), p.memory // 4
+    blocks = call.array("weights", p.units // 4, 4 * (2 + fours + kept))
+    features = blocks[:, : 4 * (1 + fours)].reshape(-1, 1 + fours, 4).transpose(0, 2, 1).reshape(p.units, 1 + fours)
+    weights, rest = np.ascontiguousarray(features[:, 1:]).view(np.int8).astype(np.int64), p.depth % 4
+    # Elements after whole fours are the first of the weights.
+    weights = np.concatenate([weights[:, 4:], weights[:, :rest]], axis=1) if rest else weights
+    ordered, start = blocks[:, 4 * (1 + fours) :].reshape(p.units, 1 + kept), kept - 2
+    times = np.ascontiguousarray(np.delete(ordered, start, axis=1)).view(np.int8).astype(np.int64)
+    (feature, feature_shift, _), (result, shift, twice) = call.array("scales", 2, 3).tolist()
+
+    def results(vectors: Numbers) -> Numbers:
+        sums = products(vectors[None], weights.T[None])[0] + features[:, 0]
+        scaled = requantize(wrap_s32(sums), (feature & 0xFFFFFFFF) >> 1, ~feature_shift)
+        newest: Numbers = (np.clip(scaled, -128, 127) + p.state_zero_point).astype(np.int8)
+        return newest
+
+    state = _remembered(call, "|i1", results).astype(np.int64)
+    sums = (state * times).sum(axis=2) + ordered[:, start]
+    scaled = requantize(wrap_s32(sums), (result & 0xFFFFFFFF) >> 1, ~shift) + (twice >> 1)
+    call.write(np.clip(wrap_s32(scaled), -128, 127).astype(np.int8))
+
+
+def _rest_last(starts: Numbers, words: NDArray[np.int32], rest: int) -> tuple[Numbers, Numbers]:
+    """Returns weights `[filters, elements]` and biases; in words, elements after whole fours are the first."""
+    weights = packed_pairs(words)
+    bias = raised_bias(starts, weights) >> 8
+    columns = weights.reshape(len(words), -1)
+    return (np.concatenate([columns[:, 4:], columns[:, :rest]], axis=1) if rest else columns), bias
 
 
 @kernel("kibi_svdf_f32")
