@@ -54,6 +54,14 @@ QEMU = (
         _OPERATORS,
     ),
     Mutation(
+        "qemu.cores-stay-in-their-fault",
+        "qemu/harness.py",
+        "if exception(session):",
+        "if not exception(session):",
+        "After a fault no function can be called.",
+        _GUARD,
+    ),
+    Mutation(
         "qemu.duplicates-are-no-vectors",
         "qemu/vectors.py",
         "in _VECTOR_COPROCESSORS or is_duplicate",
