@@ -54,11 +54,11 @@ QEMU = (
         _OPERATORS,
     ),
     Mutation(
-        "qemu.cores-stay-in-their-fault",
+        "qemu.faults-have-no-place",
         "qemu/harness.py",
-        "if exception(session):",
-        "if not exception(session):",
-        "After a fault no function can be called.",
+        "fault.place or 0",
+        "0",
+        "The function that faulted is not named.",
         _GUARD,
     ),
     Mutation(
