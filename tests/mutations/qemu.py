@@ -54,6 +54,14 @@ QEMU = (
         _OPERATORS,
     ),
     Mutation(
+        "qemu.faults-have-no-place",
+        "qemu/harness.py",
+        "fault.place or 0",
+        "0",
+        "The function that faulted is not named.",
+        _GUARD,
+    ),
+    Mutation(
         "qemu.duplicates-are-no-vectors",
         "qemu/vectors.py",
         "in _VECTOR_COPROCESSORS or is_duplicate",

@@ -20,15 +20,8 @@ def code_table(image: Image, target: Target) -> tuple[int, NDArray[np.void]]:
 
     Entries where no instruction starts are marked as refused: execution never gets there by fair means.
     """
-    spans = tuple(
-        (start, segment.data[start - segment.address : stop - segment.address])
-        for segment in image.segments
-        for start, stop in image.code_spans
-        if segment.address <= start < segment.address + len(segment.data)
-    )
-    first = min((start for start, _ in image.code_spans), default=0)
-    end = max((stop for _, stop in image.code_spans), default=0)
-    return first, _table(first, end, spans, replace(target, clock_hz=0))
+    first, end = image.code_range
+    return first, _table(first, end, image.code, replace(target, clock_hz=0))
 
 
 @lru_cache(maxsize=16)  # many cores are made of few images

@@ -13,15 +13,8 @@ from kibi.toolchain import Image
 
 def place_table(image: Image, target: Target) -> tuple[int, NDArray[np.void]]:
     """The address of the first instruction, and an entry of `PLACE` for each two bytes from there on."""
-    spans = tuple(
-        (start, segment.data[start - segment.address : stop - segment.address])
-        for segment in image.segments
-        for start, stop in image.code_spans
-        if segment.address <= start < segment.address + len(segment.data)
-    )
-    first = min((start for start, _ in image.code_spans), default=0)
-    end = max((stop for _, stop in image.code_spans), default=0)
-    table = _table(first, end, spans, target.instruction_set, unaligned_words=target.unaligned_words).copy()
+    first, end = image.code_range
+    table = _table(first, end, image.code, target.instruction_set, unaligned_words=target.unaligned_words).copy()
     for start, _, _ in image.functions:
         table["flags"][(start - first) // 2] |= int(Flag.ENTERS)
     return first, table

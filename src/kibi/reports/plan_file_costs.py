@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kibi.dtypes import Array
 from kibi.eager.memory.blocks import whole_number
-from kibi.emulator import Spent
+from kibi.emulator import Call, Spent
 from kibi.engines.core import CoreEngine
 from kibi.engines.core_device import MODEL_BYTES, CoreDeviceEngine
 from kibi.ir import Graph
@@ -56,20 +56,11 @@ def measure_plan_file(
     count = usual_runs(graph) if runs is None else whole_number(runs, "the number of runs")
     seeds = tuple(range(first, first + count))
     engine = CoreDeviceEngine(file, target, compiler=compiler, level=level, memory=memory, code_in_ram=code_in_ram)
-    interpreter = Interpreter(planned.model, planned.plan)
-    taken, is_exact = [], True
-    for each in seeds:
-        inputs = seeded_inputs(planned.model, each)
-        expected = outputs_of_each(interpreter, inputs)
-        outputs = [engine.run(inputs) for _ in expected][-1]
-        is_exact = is_exact and same_bits(outputs, expected[-1])
-        if engine.last is not None:
-            taken.append(engine.last)
+    taken, is_exact = _inferences(engine, planned, seeds)
     most = max(taken, key=lambda call: call.instructions)
     image, stack = engine.image, max(call.stack_bytes for call in taken)
     state = MODEL_BYTES + file.state_bytes
     slowest = max(taken, key=lambda call: call.cycles_estimate or 0)
-    is_timed = slowest.cycles_estimate is not None
     found = Measurement(
         model=graph.name,
         target=target.name,
@@ -85,21 +76,10 @@ def measure_plan_file(
         instructions=most.instructions,
         cycles_estimate=slowest.cycles_estimate,
         calls_instructions=most.by_operator[""],
-        calls_cycles_estimate=slowest.cycles_by_operator[""] if is_timed else None,
+        calls_cycles_estimate=None if slowest.cycles_estimate is None else slowest.cycles_by_operator[""],
         bit_exact=is_exact,
         oracle=None,
-        ops=tuple(
-            OperatorCost(
-                "",
-                name.removeprefix("kibi_"),
-                0,
-                most.by_operator.get(name, 0),
-                0,
-                slowest.cycles_by_operator.get(name, 0) if is_timed else None,
-                None if slowest.spent is None else slowest.spent.get(name, Spent()).stalls,
-            )
-            for name in file.kernels
-        ),
+        ops=tuple(_kernel_cost(name, most, slowest) for name in file.kernels),
         seeds=seeds,
         varies_with_inputs=len({call.instructions for call in taken}) > 1,
         instructions_min=min(call.instructions for call in taken),
@@ -150,3 +130,30 @@ def with_plan_file(
                 break
     names = tuple(label for label, _ in engines)
     return replace(found, engines=(*found.engines, *names), differences=(*found.differences, *differences))
+
+
+def _inferences(engine: CoreDeviceEngine, planned: PlannedModel, seeds: Sequence[int]) -> tuple[list[Call], bool]:
+    """What the last call of each seed's inferences took, and True if all outputs equal the Python runtime's."""
+    interpreter = Interpreter(planned.model, planned.plan)
+    taken, is_exact = [], True
+    for each in seeds:
+        inputs = seeded_inputs(planned.model, each)
+        expected = outputs_of_each(interpreter, inputs)
+        outputs = [engine.run(inputs) for _ in expected][-1]
+        is_exact = is_exact and same_bits(outputs, expected[-1])
+        if engine.last is not None:
+            taken.append(engine.last)
+    return taken, is_exact
+
+
+def _kernel_cost(name: str, most: Call, slowest: Call) -> OperatorCost:
+    """The costs of a kernel: of the call with the most instructions, and of the one with the most cycles."""
+    return OperatorCost(
+        "",
+        name.removeprefix("kibi_"),
+        0,
+        most.by_operator.get(name, 0),
+        0,
+        None if slowest.cycles_estimate is None else slowest.cycles_by_operator.get(name, 0),
+        None if slowest.spent is None else slowest.spent.get(name, Spent()).stalls,
+    )

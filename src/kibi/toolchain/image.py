@@ -86,6 +86,23 @@ class Image:
             return ""
         return self.functions[index][2]
 
+    @property
+    def code_range(self) -> tuple[int, int]:
+        """The address of the first instruction, and the one after the last; zeros without code."""
+        if not self.code_spans:
+            return 0, 0
+        return min(first for first, _ in self.code_spans), max(end for _, end in self.code_spans)
+
+    @property
+    def code(self) -> tuple[tuple[int, bytes], ...]:
+        """The pieces that hold instructions alone, each with its address."""
+        return tuple(
+            (first, segment.data[first - segment.address : end - segment.address])
+            for segment in self.segments
+            for first, end in self.code_spans
+            if segment.address <= first < segment.address + len(segment.data)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:

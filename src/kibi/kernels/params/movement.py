@@ -228,52 +228,39 @@ class GatherRunsBytesParams(PickingParams, kernels=("kibi_gather_runs_any",)):
     """
 
 
-class GatherRunsF32Params(PickingParams, kernels=("kibi_gather_runs_f32",)):
+class _GatherRunsParams(PickingParams):
+    """What the kernels have that move elements of one type."""
+
+    contract = """
+        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
+        input: count(0) x 0 or null
+        rest
+        output: outer_count * inner_count * elements
+    """
+
+
+class GatherRunsF32Params(_GatherRunsParams, kernels=("kibi_gather_runs_f32",)):
     """Elements f32, moved to other places."""
 
     filler: Array = array(DType.F32, "[1]: the element that runs are filled with")
-    contract = """
-        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
-        input: count(0) x 0 or null
-        rest
-        output: outer_count * inner_count * elements
-    """
 
 
-class GatherRunsS16Params(PickingParams, kernels=("kibi_gather_runs_s16",)):
+class GatherRunsS16Params(_GatherRunsParams, kernels=("kibi_gather_runs_s16",)):
     """Elements s16, moved to other places."""
 
     filler: Array = array(DType.S16, "[1]: the element that runs are filled with")
-    contract = """
-        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
-        input: count(0) x 0 or null
-        rest
-        output: outer_count * inner_count * elements
-    """
 
 
-class GatherRunsS32Params(PickingParams, kernels=("kibi_gather_runs_s32",)):
+class GatherRunsS32Params(_GatherRunsParams, kernels=("kibi_gather_runs_s32",)):
     """Elements s32, moved to other places."""
 
     filler: Array = array(DType.S32, "[1]: the element that runs are filled with")
-    contract = """
-        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
-        input: count(0) x 0 or null
-        rest
-        output: outer_count * inner_count * elements
-    """
 
 
-class GatherRunsS8Params(PickingParams, kernels=("kibi_gather_runs_s8",)):
+class GatherRunsS8Params(_GatherRunsParams, kernels=("kibi_gather_runs_s8",)):
     """Elements s8, moved to other places."""
 
     filler: Array = array(DType.S8, "[1]: the element that runs are filled with")
-    contract = """
-        require: max(0, most(outer, 1, 2) + most(inner, 1, 2) + elements) * input_bytes <= room(0)
-        input: count(0) x 0 or null
-        rest
-        output: outer_count * inner_count * elements
-    """
 
 
 class RepeatRunsS8Params(Params, kernels=("kibi_repeat_runs_s8",)):

@@ -3,6 +3,17 @@
 from kibi.dtypes import DType
 from kibi.kernels.params.description import Params, number
 
+_COLUMNS = """
+        require: 1 <= input_width
+        require: 1 <= channels
+        require: 1 <= output_width
+        require: 1 <= kernel_width
+        require: 1 <= stride
+        require: 0 <= pad < kernel_width
+        require: (output_width - 1) * stride - pad < input_width
+"""
+"""What holds of the columns of any windows."""
+
 
 class PoolingParams(Params):
     """The shared parameters of poolings."""
@@ -12,8 +23,39 @@ class PoolingParams(Params):
     output_width: int = number(DType.S32)
 
 
+class _WindowsParams(PoolingParams):
+    """One output row from all input rows of its windows."""
+
+    kernel_rows: int = number(DType.S32, "rows of a window")
+    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
+    stride: int = number(DType.S32, "columns from window to window; the rows' stride is in the pointers")
+    pad: int = number(DType.S32, "columns of padding before the first column")
+    contract = f"""
+        {_COLUMNS}
+        require: kernel_rows * kernel_width <= 65535
+        input: kernel_rows x input_width * channels or some null
+        output: output_width * channels
+    """
+
+
+class _StepsParams(PoolingParams):
+    """A single output row: one input row at each step."""
+
+    steps: int = number(DType.S32, "input rows that the windows cover, without padding")
+    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
+    stride: int = number(DType.S32, "columns from window to window")
+    pad: int = number(DType.S32, "columns of padding before the first column")
+    contract = f"""
+        {_COLUMNS}
+        require: steps * kernel_width <= 65535
+        require: node_steps == steps
+        input: 1 x input_width * channels
+        output: output_width * channels
+    """
+
+
 class PoolF32Params(
-    PoolingParams,
+    _WindowsParams,
     struct="kibi_pool_f32_params",
     kernels=(
         "kibi_average_pool2d_f32",
@@ -23,28 +65,12 @@ class PoolF32Params(
 ):
     """Pooling of f32: one output row from all input rows of its windows."""
 
-    kernel_rows: int = number(DType.S32, "rows of a window")
-    kernel_width: int = number(DType.S32, "columns of a window")
-    stride: int = number(DType.S32, "columns from window to window; the rows' stride is in the pointers")
-    pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
-    contract = """
-        require: 1 <= input_width
-        require: 1 <= channels
-        require: 1 <= output_width
-        require: 1 <= kernel_width
-        require: 1 <= stride
-        require: 0 <= pad < kernel_width
-        require: (output_width - 1) * stride - pad < input_width
-        require: kernel_rows * kernel_width <= 65535
-        input: kernel_rows x input_width * channels or some null
-        output: output_width * channels
-    """
 
 
 class PoolF32AccumulateParams(
-    PoolingParams,
+    _StepsParams,
     struct="kibi_pool_f32_accumulate_params",
     kernels=(
         "kibi_average_pool2d_f32_accumulate",
@@ -53,30 +79,13 @@ class PoolF32AccumulateParams(
 ):
     """Pooling of f32 to a single output row: one input row at each step."""
 
-    steps: int = number(DType.S32, "input rows that the windows cover, without padding")
-    kernel_width: int = number(DType.S32, "columns of a window")
-    stride: int = number(DType.S32, "columns from window to window")
-    pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: float = number(DType.F32)
     activation_max: float = number(DType.F32)
-    contract = """
-        require: 1 <= input_width
-        require: 1 <= channels
-        require: 1 <= output_width
-        require: 1 <= kernel_width
-        require: 1 <= stride
-        require: 0 <= pad < kernel_width
-        require: (output_width - 1) * stride - pad < input_width
-        require: steps * kernel_width <= 65535
-        require: node_steps == steps
-        input: 1 x input_width * channels
-        output: output_width * channels
-        scratch: 4 * output_width * channels aligned 4
-    """
+    contract = "scratch: 4 * output_width * channels aligned 4"
 
 
 class PoolParams(
-    PoolingParams,
+    _WindowsParams,
     struct="kibi_pool_params",
     kernels=(
         "kibi_average_pool2d_s16",
@@ -87,28 +96,12 @@ class PoolParams(
 ):
     """Pooling of s8 and s16: one output row from all input rows of its windows."""
 
-    kernel_rows: int = number(DType.S32, "rows of a window")
-    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
-    stride: int = number(DType.S32, "columns from window to window; the rows' stride is in the pointers")
-    pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
-    contract = """
-        require: 1 <= input_width
-        require: 1 <= channels
-        require: 1 <= output_width
-        require: 1 <= kernel_width
-        require: 1 <= stride
-        require: 0 <= pad < kernel_width
-        require: (output_width - 1) * stride - pad < input_width
-        require: kernel_rows * kernel_width <= 65535
-        input: kernel_rows x input_width * channels or some null
-        output: output_width * channels
-    """
 
 
 class PoolAccumulateParams(
-    PoolingParams,
+    _StepsParams,
     struct="kibi_pool_accumulate_params",
     kernels=(
         "kibi_average_pool2d_s16_accumulate",
@@ -120,24 +113,9 @@ class PoolAccumulateParams(
 ):
     """Pooling of s8 and s16 to a single output row: one input row at each step."""
 
-    steps: int = number(DType.S32, "input rows that the windows cover, without padding")
-    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
-    stride: int = number(DType.S32, "columns from window to window")
-    pad: int = number(DType.S32, "columns of padding before the first column")
     activation_min: int = number(DType.S32)
     activation_max: int = number(DType.S32)
     contract = """
-        require: 1 <= input_width
-        require: 1 <= channels
-        require: 1 <= output_width
-        require: 1 <= kernel_width
-        require: 1 <= stride
-        require: 0 <= pad < kernel_width
-        require: (output_width - 1) * stride - pad < input_width
-        require: steps * kernel_width <= 65535
-        require: node_steps == steps
-        input: 1 x input_width * channels
-        output: output_width * channels
         [small] require: steps * kernel_width <= 256
         [average !small] scratch: 4 * output_width * channels aligned 4
         [small] scratch: 2 * output_width * channels aligned 2

@@ -1,6 +1,6 @@
 """Importers of operators that multiply by filters, or slide windows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kibi.frontends.tflite.importers.base import Importer, OptionsError, activation_of, padding_of, pair
 from kibi.frontends.tflite.importers.computed_filter import product_and_sum
@@ -60,31 +60,16 @@ def _fully_connected(options: Options) -> Operator:
     )
 
 
-def _average_pool2d(options: Options) -> Operator:
-    return AveragePool2D(
-        kernel=pair(options, "kernel", "FilterHeight", "FilterWidth"),
-        stride=pair(options, "stride", "StrideH", "StrideW"),
-        padding=padding_of(options),
-        activation=activation_of(options),
-    )
+def _pooling(kind: type[AveragePool2D | L2Pool2D | MaxPool2D]) -> Callable[[Options], Operator]:
+    def made(options: Options) -> Operator:
+        return kind(
+            kernel=pair(options, "kernel", "FilterHeight", "FilterWidth"),
+            stride=pair(options, "stride", "StrideH", "StrideW"),
+            padding=padding_of(options),
+            activation=activation_of(options),
+        )
 
-
-def _l2_pool2d(options: Options) -> Operator:
-    return L2Pool2D(
-        kernel=pair(options, "kernel", "FilterHeight", "FilterWidth"),
-        stride=pair(options, "stride", "StrideH", "StrideW"),
-        padding=padding_of(options),
-        activation=activation_of(options),
-    )
-
-
-def _max_pool2d(options: Options) -> Operator:
-    return MaxPool2D(
-        kernel=pair(options, "kernel", "FilterHeight", "FilterWidth"),
-        stride=pair(options, "stride", "StrideH", "StrideW"),
-        padding=padding_of(options),
-        activation=activation_of(options),
-    )
+    return made
 
 
 def _transpose_conv(options: Options) -> Operator:
@@ -96,12 +81,12 @@ def _transpose_conv(options: Options) -> Operator:
 
 
 WINDOWS: Mapping[str, Importer] = {
-    "AVERAGE_POOL_2D": Importer(_average_pool2d, "Pool2DOptions"),
+    "AVERAGE_POOL_2D": Importer(_pooling(AveragePool2D), "Pool2DOptions"),
     "CONV_2D": Importer(_conv2d, "Conv2DOptions"),
     "DEPTHWISE_CONV_2D": Importer(_depthwise_conv2d, "DepthwiseConv2DOptions", _check_depth_multiplier),
     "FULLY_CONNECTED": Importer(_fully_connected, "FullyConnectedOptions", instead=product_and_sum),
-    "L2_POOL_2D": Importer(_l2_pool2d, "Pool2DOptions"),
-    "MAX_POOL_2D": Importer(_max_pool2d, "Pool2DOptions"),
+    "L2_POOL_2D": Importer(_pooling(L2Pool2D), "Pool2DOptions"),
+    "MAX_POOL_2D": Importer(_pooling(MaxPool2D), "Pool2DOptions"),
     # TFLM does not look at the first input, the output's shape.
     "TRANSPOSE_CONV": Importer(_transpose_conv, "TransposeConvOptions", order=(2, 1, 3)),
 }
