@@ -133,13 +133,18 @@ def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel
     assert tried > _CASES
 
 
-@pytest.mark.parametrize("pixels", [3, 4])
-def test_columns_with_the_parts_that_a_layer_needs_give_the_same_bits(pixels: int) -> None:
-    """A library without blocks of four pixels leaves their part out."""
+@pytest.mark.parametrize(("pixels", "blocks"), [(3, 1), (4, 1), (4, 2)])
+def test_columns_with_the_parts_that_a_layer_needs_give_the_same_bits(pixels: int, blocks: int) -> None:
+    """A library without blocks of four pixels, or without two of them side by side, leaves their part out."""
     rng = np.random.default_rng(1)
     layers = (_layer(rng, _SUM_LIMITS[_COLUMNS]) for _ in range(60))
     ways = ((layer, way, way.params_as(Conv2DColumnsParams)) for layer in layers for way in _ways(layer, _COLUMNS))
-    layer, packed = next((layer, way) for layer, way, its in ways if its.pixels == pixels and its.output_channels % 2)
+    parity = 2 - blocks  # two blocks are for even numbers of channels
+    layer, packed = next(
+        (layer, way)
+        for layer, way, its in ways
+        if (its.pixels, its.blocks, its.output_channels % 2) == (pixels, blocks, parity)
+    )
     kernels = linked((_COLUMNS,), "cortex-m4", "zig", "s", packed.features)
     np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected)
 
@@ -224,8 +229,10 @@ def test_sums_that_may_leave_their_range_are_left_to_others(bias: int) -> None:
 @pytest.mark.parametrize("width", range(1, 40))
 def test_the_fewest_pixels_are_taken_where_scratch_is_short(width: int) -> None:
     """Less scratch never gives more pixels, and blocks of the pixels found make up the row."""
-    found = [shared_columns(width, 3, (16, 16), most_bytes=most) for most in (384, 480, _PLENTY)]
+    found = [shared_columns(width, 3, (16, 16), most_bytes=most) for most in (384, 480, 1151, 1152)]
     pixels = [way.pixels if way else 0 for way in found]
+    has_two = block_sizes(width, 4)[:2] == (4, 4)
+    assert [way.blocks for way in found if way] == [1] * sum(map(bool, found[:3])) + [1 + has_two] * bool(found[3])
     assert pixels == sorted(pixels)
     assert all(sum(block_sizes(width, each)) == width for each in pixels if each)
     tiles = [tiles_of_block(width, 3, 16, most_bytes=most) for most in (768, 1152)]

@@ -184,6 +184,14 @@ ARM_KERNELS = (
         ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
     ),
     Mutation(
+        "kernels.m4-two-blocks-go-back-too-little",
+        "kernels/armv7em/kibi_conv2d_s8_columns_block.c",
+        "sub r1, r1, r4, lsl #2",
+        "sub r1, r1, r4, lsl #1",
+        "After the second of two blocks, outputs of the first one are written two pixels on.",
+        ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
+    ),
+    Mutation(
         "kernels.m4-words-at-the-left-edge-are-not-shifted",
         "kernels/armv7em/kibi_conv2d_s8_block_rows.h",
         "first < 0 ? -8 * first : 0;",

@@ -27,13 +27,18 @@ def pack(call: KernelCall) -> KernelCall | None:
     weights, sums = weights_and_sums(layer, SUM_LIMIT)
     if way is None or sums is None or not fit_words(packed_pairs(weights)):
         return None
-    parts = {"OF_4": way.pixels == _FOUR, "OF_ODD_CHANNELS": layer.output_channels % 2 != 0}
+    parts = {
+        "OF_4": way.pixels == _FOUR,
+        "SIDE_BY_SIDE": way.blocks > 1,
+        "OF_ODD_CHANNELS": layer.output_channels % 2 != 0,
+    }
     params = Conv2DColumnsParams(
         stream=stream(weights, sums, way.rows_at_once * way.channels_at_once),
         padding=layer.padding,
         rows_at_once=way.rows_at_once,
         channels_at_once=way.channels_at_once,
         pixels=way.pixels,
+        blocks=way.blocks,
         **layer.scalars_for(Conv2DColumnsParams),
     )
     return KernelCall(

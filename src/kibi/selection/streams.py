@@ -37,7 +37,8 @@ def _of_blocks(params: Conv2DBlocksParams) -> int:
 
 
 def _of_columns(params: Conv2DColumnsParams) -> int:
-    return len(block_sizes(params.output_width, params.pixels))
+    sizes = block_sizes(params.output_width, params.pixels)
+    return len(sizes) - (sizes.count(4) // 2 if params.blocks > 1 else 0)
 
 
 def _of_winograd(params: Conv2DWinogradParams) -> int:

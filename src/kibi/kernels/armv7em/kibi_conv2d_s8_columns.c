@@ -16,6 +16,12 @@
 
 enum { MOST_PIXELS = 4, MORE_COLUMNS = 2 };
 
+/* The address 8 bytes before. */
+static inline uint32_t address_before(const void *place)
+{
+    return (uint32_t)(uintptr_t)place - 8u;
+}
+
 /* Widens the columns of a pass, which begins at channel `first` of the rows; returns what is after them. */
 static KIBI_NOINLINE int16_t *widen(int16_t *to, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *p,
                                    int32_t first, int32_t start, int32_t pixels)
@@ -44,41 +50,47 @@ static KIBI_NOINLINE int16_t *widen(int16_t *to, const int8_t *const *rows, cons
     return to;
 }
 
-/* Says where the pixels of a block are whose pixels are `distance` bytes apart. */
-static inline void place(kibi_conv2d_s8_columns_task *b, int32_t distance)
-{
-    const int32_t is_four = KIBI_CONV2D_COLUMNS_OF_4 ? b->flags & KIBI_PASS_FOUR : 0;
-    b->second = distance;
-    b->third = ((b->flags & KIBI_PASS_THREE) != 0 || is_four ? 2 : 1) * distance;
-    b->fourth = is_four ? 3 * distance : b->third;
-}
-
 /* Computes the last one of an odd number of channels, after `paired` others, and throws its neighbour away. */
-static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t paired)
+static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t paired, int32_t pixels)
 {
-    int8_t *const output = b->output + paired;
-    const int32_t second = b->second;
-    const int32_t third = b->third;
-    const int32_t fourth = b->fourth;
+    int8_t *const output = b->output;
+    const int32_t distance = b->distance;
     int8_t last[2 * MOST_PIXELS];
     b->sums += 3 * paired;
     b->output = last;
-    place(b, 2);
+    b->distance = 2;
     b->end = last + 2;
     kibi_conv2d_s8_columns_block(b);
-    output[fourth] = last[b->fourth];
-    output[third] = last[b->third];
-    output[second] = last[2];
-    output[0] = last[0];
+    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+        output[paired + pixel * distance] = last[2 * pixel];
+    }
     b->sums -= 3 * paired;
-    b->output = output - paired;
-    b->second = second;
-    b->third = third;
-    b->fourth = fourth;
+    b->output = output;
+    b->distance = distance;
 }
 
-/* Computes the channels of a block from its widened columns. */
-static inline void channels(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p)
+#if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
+/* Adds the next block of four pixels to one whose columns are widened, if it follows and there is scratch for it; returns the pixels of
+ * both. */
+static KIBI_NOINLINE int32_t add_block(kibi_conv2d_s8_columns_task *b, const int8_t *const *rows,
+                                       const kibi_conv2d_s8_columns_params *p, void *scratch, int32_t start, int32_t left)
+{
+    const int has_halves = (b->groups & 1) == 0 && b->groups >= 4; /* a plan file may ask for blocks where there are none */
+    int16_t *second;
+    if (p->blocks == 1 || !has_halves || (p->output_channels & 1) != 0 || left < 2 * MOST_PIXELS ||
+        kibi_block_pixels(left - MOST_PIXELS, p->pixels) != MOST_PIXELS) {
+        return MOST_PIXELS;
+    }
+    b->half = b->columns + (uint32_t)(b->groups / 4 * 2 * 8 * (MOST_PIXELS + MORE_COLUMNS));
+    second = (int16_t *)scratch + p->kernel_rows * p->input_channels * (MOST_PIXELS + MORE_COLUMNS);
+    b->last = address_before(widen(second, rows, p, 0, start + MOST_PIXELS, MOST_PIXELS));
+    b->flags |= KIBI_PASS_TWO;
+    return 2 * MOST_PIXELS;
+}
+#endif
+
+/* Computes the channels of a block, or of two, from widened columns. */
+static inline void channels(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p, int32_t pixels)
 {
     const int is_odd = KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS && (p->output_channels & 1) != 0;
     const int is_last = (b->flags & KIBI_PASS_TO_SUMS) == 0;
@@ -88,7 +100,7 @@ static inline void channels(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8
         b->stream = kibi_conv2d_s8_columns_block(b);
     }
     if (is_odd && is_last) {
-        odd_channel(b, paired);
+        odd_channel(b, paired, pixels);
     }
 }
 
@@ -104,8 +116,9 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
     kibi_conv2d_s8_columns_task b;
     KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
     b.output = output;
-    b.columns = (const int16_t *)scratch;
-    b.rounding = 2 * p->output_zero_point + 1;
+    b.distance = p->output_channels;
+    b.columns = address_before(scratch);
+    b.zero_point = p->output_zero_point;
     b.sums = (int32_t *)scratch + (p->pixels + MORE_COLUMNS) * elements / 2;
     b.groups = elements / 4;
     b.low = (uint8_t)p->activation_min * each;
@@ -116,9 +129,8 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
         pixels = kibi_block_pixels(left, p->pixels);
         b.stream = KIBI_AT(int32_t, p, stream);
         b.flags = clamps + KIBI_PASS_TO_SUMS + (pixels == 4 ? KIBI_PASS_FOUR : pixels == 3 ? KIBI_PASS_THREE : 0);
-        place(&b, p->output_channels);
         do {
-            b.columns_end = widen((int16_t *)scratch, row, p, first, start, pixels);
+            b.columns_end = address_before(widen((int16_t *)scratch, row, p, first, start, pixels));
             first += p->channels_at_once;
             if (first == p->input_channels) {
                 first = 0;
@@ -127,7 +139,12 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
                     b.flags -= KIBI_PASS_TO_SUMS;
                 }
             }
-            channels(&b, p);
+#if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
+            if (pixels == MOST_PIXELS) {
+                pixels = add_block(&b, rows, p, scratch, start, left);
+            }
+#endif
+            channels(&b, p, pixels);
             b.flags |= KIBI_PASS_FROM_SUMS;
         } while ((b.flags & KIBI_PASS_TO_SUMS) != 0);
         start += pixels;

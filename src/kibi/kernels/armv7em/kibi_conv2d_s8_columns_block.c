@@ -3,25 +3,28 @@
 #include "kibi_conv2d_s8_columns_block.h"
 
 #include "kibi_dsp.h"
+#include "kibi_requantize.h"
 
 /* Where the assembly reads the fields. */
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, output, 0);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, second, 4);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, third, 8);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, fourth, 12);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, end, 16);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns, 20);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns_end, 24);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, rounding, 28);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, sums, 32);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, stream, 36);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, groups, 40);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, flags, 44);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, low, 48);
-KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 52);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, distance, 4);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, end, 8);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns, 12);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, columns_end, 16);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, zero_point, 20);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, sums, 24);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, stream, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, groups, 32);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, flags, 36);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, low, 40);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 44);
+#if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, half, 48);
+KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
+#endif
 
-/* Every instruction of the loops has four bytes, so that they can be entered in the middle. r0: the stream, r1: 8 bytes in
- * front of a group's columns, r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even
+/* Every instruction of the loops has four bytes, so that they can be entered in the middle. r0: the stream, r1: 8 bytes before
+ * a group's columns, as its last load (`!`) leaves it for the next group, r4 and up: the sums, of both channels of each pixel in turn. A word of weights times the even
  * elements, then its second weights times the others. */
 #define WEIGHTS                                      \
     "ldrd r10, r11, [r0], #8\n"                      \
@@ -74,20 +77,17 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 52);
 
 /* Both channels of a pixel, from 256 times their sums, packed into the first one's register. */
 #define REQUANTIZE_PIXEL(first, second)              \
-    "asr " first ", " first ", #7\n"                 \
-    "asr " second ", " second ", #7\n"               \
-    KIBI_THREE_WIDE_SCALE(first, "r2", "r1")         \
-    KIBI_THREE_WIDE_SCALE(second, "r12", "lr")       \
+    KIBI_SCALE(first, "r12", "r2")                   \
+    KIBI_SCALE(second, "lr", "r3")                   \
     "bfi " first ", " second ", #8, #8\n"
 
 #define CUT(packed) KIBI_THREE_WIDE_CUT(packed, "r5", "r7")
 
-/* Exponents, the lowest bytes of sums, to r1 and lr, multipliers to r2 and r12, what is added to r3. */
+/* Multipliers to r12 and lr, powers to r2 and r3, the zero point to r1. */
 #define CONSTANTS                                    \
-    "ldrd r2, r12, [r0], #8\n"                       \
-    "ldr r3, [sp, #28]\n"                            \
-    "mov r1, r4\n"                                   \
-    "mov lr, r5\n"
+    "ldrd r12, lr, [r0], #8\n"                       \
+    "ldr r1, [sp, #28]\n"                            \
+    KIBI_POWERS_OF_SUMS
 
 /* What blocks of four pixels need besides the rest; nothing where no layer has them. */
 #if KIBI_CONV2D_COLUMNS_OF_4
@@ -114,8 +114,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 52);
     "ldr pc, [sp, #44]\n"                            \
     "36:\n" /* scale four pixels */                  \
     CONSTANTS                                        \
-    REQUANTIZE_PIXEL("r10", "r11")                   \
-    "b 32f\n"
+    REQUANTIZE_PIXEL("r10", "r11")
 #define CUT_FOURTH CUT("r10")
 #define STORE_FOURTH "strh r10, [r1, r5]\n"
 #else
@@ -125,6 +124,63 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 52);
 #define STORE_FOURTH
 #endif
 
+/* Two blocks side by side: the first half of the first block's sums, all of the second block's, then the rest of the first block's. So
+ * each half of a pair's weights is read twice in a row, and comes from the cache of a chip that has one the second time. */
+#if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
+#define FRAME "88"
+#define ENTER_TWO                                    \
+    "tst r3, #32\n"                                  \
+    "beq 4f\n"                                       \
+    "adr.w r5, 14f\n"
+#define PAIR_OF_TWO                                  \
+    "14:\n" /* a pair of two blocks: the first half of the first one */ \
+    "ldr r4, [sp, #52]\n"                            \
+    "str r0, [sp, #32]\n"                            \
+    "adr.w r1, 61f + 1\n"                            \
+    "ldr r2, [r4, #12]\n"                            \
+    "ldr r3, [r4, #48]\n"                            \
+    "str r1, [sp, #44]\n"                            \
+    "b 16f\n"                                        \
+    "61:\n" /* keep its sums; the second block, from the pair's first constants on */ \
+    "add r12, sp, #56\n"                             \
+    "stm r12, {r4, r5, r6, r7, r8, r9, r10, r11}\n"  \
+    "ldr r6, [sp, #32]\n"                            \
+    "ldr r7, [sp, #52]\n"                            \
+    "ldr r4, [sp, #4]\n"                             \
+    "ldr r5, [sp]\n"                                 \
+    "ldr r2, [r7, #16]\n"                            \
+    "ldr r3, [r7, #52]\n"                            \
+    "str r0, [sp, #32]\n"                            \
+    "mov r0, r6\n"                                   \
+    "adr.w r1, 62f + 1\n"                            \
+    "adr.w r6, 36f + 1\n"                            \
+    "add r5, r5, r4, lsl #2\n"                       \
+    "str r5, [sp]\n"                                 \
+    "strd r1, r6, [sp, #40]\n"                       \
+    "b 16f\n"                                        \
+    "62:\n" /* the second half of the first block */  \
+    "ldr r7, [sp, #52]\n"                            \
+    "ldr r0, [sp, #32]\n"                            \
+    "ldr r4, [sp, #4]\n"                             \
+    "ldr r2, [r7, #48]\n"                            \
+    "ldr r3, [r7, #16]\n"                            \
+    "subs r1, r1, #2\n"                              \
+    "sub r1, r1, r4, lsl #2\n"                       \
+    "str r1, [sp]\n"                                 \
+    "adr.w r1, 14b + 1\n"                            \
+    "str r1, [sp, #40]\n"                            \
+    "strd r2, r3, [sp, #20]\n"                       \
+    "add r12, sp, #56\n"                             \
+    "ldm r12, {r4, r5, r6, r7, r8, r9, r10, r11}\n"  \
+    "b 13f\n"                                        \
+    "16:\n" /* from biases, between other columns */  \
+    "strd r2, r3, [sp, #20]\n"
+#else
+#define FRAME "56"
+#define ENTER_TWO
+#define PAIR_OF_TWO
+#endif
+
 /* Registers and stack; of two and three pixels, the sums of the others mean nothing:
  *   r0        the stream; before: task
  *   r1        8 bytes before a group's columns; then exponents; while outputs are stored: the output
@@ -132,32 +188,38 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 52);
  *   r4 … r11  the sums, of both channels of each pixel in turn; of two and three pixels, r10 and r11 have weights
  *   r12, lr   elements; then a multiplier and an exponent; r12: else free
  *   sp + 0    output
- *   sp + 4    second, third, fourth
+ *   sp + 4    from there to the second pixel's: distance; to the third's, and the fourth's; of fewer pixels, to the last one's
  *   sp + 16   end
- *   sp + 20   columns - 8 bytes
- *   sp + 24   columns_end - 8 bytes
- *   sp + 28   rounding
- *   sp + 32   the next sums
+ *   sp + 20   columns; of two blocks, where the sums go on from
+ *   sp + 24   columns_end; of two blocks, where they pause or end
+ *   sp + 28   zero_point
+ *   sp + 32   the next sums; of two blocks, where the constants of the pair begin, then those of its second half
  *   sp + 36   where the loop is entered
  *   sp + 40   how a pair begins
  *   sp + 44   what follows the loop
  *   sp + 48   what follows scaling
  *   sp + 52   task
- *   sp + 56   r4 … r11, lr of the caller
- * Stack: 92 bytes. */
+ *   sp + 56   of two blocks: the first one's sums
+ *   sp + 88   r4 … r11, lr of the caller; 32 bytes lower where no layer has two blocks
+ * Stack: 124 bytes; 92 where no layer has two blocks. */
 KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const kibi_conv2d_s8_columns_task *task)
 {
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
-        "sub sp, sp, #56\n"
+        "sub sp, sp, #" FRAME "\n"
         "str r0, [sp, #52]\n"
-        "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"
-        /* r1 is 8 bytes before a group's columns: the group's last load (`!`) leaves it so for the next group. */
-        "sub r9, r9, #8\n"
-        "sub r10, r10, #8\n"
-        "stm sp, {r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"
+        "ldm r0!, {r4, r5, r8, r9, r10, r11, r12}\n"
         "ldm r0, {r0, r2, r3}\n"
+        "mov r6, r5\n"
+        "tst r3, #24\n" /* more than two pixels */
+        "it ne\n"
+        "addne r6, r6, r5\n"
+        "mov r7, r6\n"
+        "tst r3, #16\n"
+        "it ne\n"
+        "addne r7, r7, r5\n"
+        "stm sp, {r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"
         "adr.w r4, 20f\n"
         "adr.w r6, 50f\n"
         ENTER_FOUR
@@ -178,9 +240,11 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "adr.w r6, 60f\n"
         "3:\n" /* r5: how a pair begins */
         "tst r3, #1\n"
-        "beq 4f\n"
+        "beq 8f\n"
         "adr.w r5, 12f\n"
-        "4:\n" /* the same, from earlier sums */
+        "8:\n" /* the same, from earlier sums */
+        ENTER_TWO
+        "4:\n" /* the same, of two blocks */
         "adr.w r7, 71f\n"
         "tst r3, #4\n"
         "beq 5f\n"
@@ -205,18 +269,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "ldr r12, [sp, #32]\n"
         "ldm r12!, {r4, r5, r6, r7, r8, r9}\n"
         "str r12, [sp, #32]\n"
-        "b 13f\n"
-        "10:\n" /* a pair from biases, the same for all pixels */
-        "ldrd r4, r5, [r0], #8\n"
-        "mov r6, r4\n"
-        "mov r7, r5\n"
-        "mov r8, r4\n"
-        "mov r9, r5\n"
-        "mov r10, r4\n"
-        "mov r11, r5\n"
-        "13:\n" /* a pair's columns */
-        "ldr r1, [sp, #20]\n"
-        "ldr pc, [sp, #36]\n");
+        "b 13f\n");
     /* Two pixels. */
     __asm__ volatile(
         ".p2align 2\n"
@@ -237,8 +290,6 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "50:\n" /* scale two pixels */
         CONSTANTS
         "b 51f\n");
-    /* Four pixels. */
-    __asm__ volatile("" LOOP_OF_4);
     /* Three pixels. */
     __asm__ volatile(
         ".p2align 2\n"
@@ -252,7 +303,25 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "ldr pc, [sp, #44]\n"
         "31:\n" /* scale three pixels */
         CONSTANTS
-        "32:\n" /* scale the first three of four pixels */
+        "b 32f\n");
+    /* A pair of channels begins; what four pixels need is in one piece, so that a cache of 1,024 bytes holds it. */
+    __asm__ volatile(
+        PAIR_OF_TWO
+        "10:\n" /* a pair from biases, the same for all pixels */
+        "ldrd r4, r5, [r0], #8\n"
+        "mov r6, r4\n"
+        "mov r7, r5\n"
+        "mov r8, r4\n"
+        "mov r9, r5\n"
+        "mov r10, r4\n"
+        "mov r11, r5\n"
+        "13:\n" /* a pair's columns */
+        "ldr r1, [sp, #20]\n"
+        "ldr pc, [sp, #36]\n");
+    /* Four pixels. */
+    __asm__ volatile("" LOOP_OF_4);
+    __asm__ volatile(
+        "32:\n" /* scale the first three pixels */
         REQUANTIZE_PIXEL("r8", "r9"));
     __asm__ volatile(
         "51:\n" /* scale the first two pixels */
@@ -261,7 +330,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "ldr pc, [sp, #48]\n"
         "70:\n" /* cut to the activation's range */
         "ldr r12, [sp, #52]\n"
-        "ldrd r5, r7, [r12, #48]\n"
+        "ldrd r5, r7, [r12, #40]\n"
         CUT("r4")
         CUT("r6")
         CUT("r8")
@@ -278,6 +347,6 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "cmp r1, r12\n"
         "it ne\n"
         "ldrne pc, [sp, #40]\n"
-        "add sp, sp, #56\n"
+        "add sp, sp, #" FRAME "\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
 }

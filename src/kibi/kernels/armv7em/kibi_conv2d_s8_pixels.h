@@ -3,6 +3,7 @@
 #define KIBI_CONV2D_S8_PIXELS_H
 
 #include "kibi_dsp.h"
+#include "kibi_requantize.h"
 
 /* A part that a library leaves out where no layer has scratch for several blocks. */
 #ifndef KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
@@ -203,10 +204,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
 #endif
 #if KIBI_CONV2D_BLOCKS_ROUNDED_TWICE || !KIBI_CONV2D_BLOCKS_ROUNDED_ONCE
 #define KIBI_OF_TWICE(text) text
-#define KIBI_POWERS                                                        \
-    "mov r3, #0x80000000\n"                                                \
-    "asr r2, r3, r4\n"                                                     \
-    "asr r3, r3, r5\n"
 #else
 #define KIBI_OF_TWICE(text) ""
 #endif
@@ -247,16 +244,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
     "ldm sp, {r1, r2, r3}\n"                                               \
     KIBI_TO_FINISH
 
-/* The lowest byte of a sum says by how much it is shifted but for 1. A shift by a register looks at that byte alone, and makes the
- * power to r2 and r3: -2**(32 - the shift). The high half of 2 * sum * multiplier is rounded half up; 1 is taken from what is negative,
- * so that half up is half away from zero; that times the power is subtracted from the zero point, and the high half rounded half up. */
-#define KIBI_SCALE(sum, multiplier, power)                                 \
-    "asr " sum ", " sum ", #7\n"                                           \
-    "smmulr " sum ", " sum ", " multiplier "\n"                            \
-    "add " sum ", " sum ", " sum ", asr #31\n"                             \
-    "smmlsr " sum ", " sum ", " power ", r1\n"                             \
-    "ssat " sum ", #8, " sum "\n"
-
 /* The high half of sum * factor, and the zero point; the fraction is cut off. */
 #define KIBI_SCALE_ONCE(sum, factor)                                       \
     "smmla " sum ", " sum ", " factor ", r1\n"                             \
@@ -274,7 +261,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
 #define KIBI_PIXELS_AFTER_TWICE "ldrd r2, r3, [sp, #4]\n"
 
 /* The ways after the loop: numbers of the labels are those that KIBI_PIXELS_WAYS knows. */
-#define KIBI_PIXELS_FINISH ".p2align 2\n 12:\n" KIBI_POWERS
+#define KIBI_PIXELS_FINISH ".p2align 2\n 12:\n" KIBI_POWERS_OF_SUMS
 #if !KIBI_CONV2D_BLOCKS_ROUNDED_TWICE
 #define KIBI_PIXELS_FINISH_ONCE ".p2align 2\n 13:\n"
 #elif KIBI_CONV2D_BLOCKS_OF_CLAMPS

@@ -63,4 +63,20 @@ static inline void kibi_requantize_channels(int8_t *output, const int32_t *sums,
     } while (output != end);
 }
 
+/* In assembly: a sum times 256 becomes an output. KIBI_POWERS_OF_SUMS makes the powers for the sums in r4 and r5, to r2 and r3, before.
+ * The lowest byte of a sum says by how much it is shifted but for 1: a shift by a register looks at that byte alone, and makes the power
+ * -2**(32 - the shift). The high half of 2 * sum * multiplier is rounded half up; 1 is taken from what is negative, so that half up is
+ * half away from zero; that times the power is subtracted from the zero point in r1, and the high half rounded half up. */
+#define KIBI_SCALE(sum, multiplier, power)                                 \
+    "asr " sum ", " sum ", #7\n"                                           \
+    "smmulr " sum ", " sum ", " multiplier "\n"                            \
+    "add " sum ", " sum ", " sum ", asr #31\n"                             \
+    "smmlsr " sum ", " sum ", " power ", r1\n"                             \
+    "ssat " sum ", #8, " sum "\n"
+
+#define KIBI_POWERS_OF_SUMS                                                \
+    "mov r3, #0x80000000\n"                                                \
+    "asr r2, r3, r4\n"                                                     \
+    "asr r3, r3, r5\n"
+
 #endif

@@ -163,11 +163,17 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         "4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels, and of two "
         "where one or two times two are left; 2: blocks of two, where the output's width is even",
     )
+    blocks: int = number(
+        DType.S32,
+        "2: two neighbouring blocks of four pixels are computed at once, so that weights are read once for both; then all "
+        "channels and rows are at once, columns have an even number of fours, at least four, and output channels are even in "
+        "number; else 1",
+    )
     # No remainder is negative: `pixels` is at least 2. What is at once divides all, so no factor and no difference is negative, and
     # the scratch has room for one pass in any case.
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
-            channels_at_once)))))
+            min(channels_at_once, blocks))))))
         require: 2 <= output_width
         require: pixels <= 4 - min(1, kernel_rows * input_channels - rows_at_once * channels_at_once)
         require: output_width - output_width // 2 * 2 <= pixels - 2
@@ -181,12 +187,13 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         array padding: input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: 2 * (pixels + 2) * rows_at_once * channels_at_once \
+        scratch: 2 * blocks * (pixels + 2) * rows_at_once * channels_at_once \
             + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
     """
     parts = MappingProxyType(
         {
             "KIBI_CONV2D_COLUMNS_OF_4": ("pixels <= 3",),
+            "KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE": ("blocks == 1",),
             "KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
         }
     )

@@ -191,6 +191,10 @@ typedef struct {
     /* 4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels,
      * and of two where one or two times two are left; 2: blocks of two, where the output's width is even */
     int32_t pixels;
+    /* 2: two neighbouring blocks of four pixels are computed at once, so that weights are read once for both; then
+     * all channels and rows are at once, columns have an even number of fours, at least four, and output channels
+     * are even in number; else 1 */
+    int32_t blocks;
 } kibi_conv2d_s8_columns_params;
 
 /* CONV_2D with a kernel three columns wide, one output row at a time: the pixels of a block share the columns they read.

@@ -143,6 +143,10 @@ typedef struct {
     /* 4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels,
      * and of two where one or two times two are left; 2: blocks of two, where the output's width is even */
     int32_t pixels;
+    /* 2: two neighbouring blocks of four pixels are computed at once, so that weights are read once for both; then
+     * all channels and rows are at once, columns have an even number of fours, at least four, and output channels
+     * are even in number; else 1 */
+    int32_t blocks;
     int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][3][input_channels] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */

@@ -34,12 +34,14 @@ class SharedColumns:
         rows_at_once: kernel rows that are multiplied before others are widened: all, or one; then sums are kept.
         channels_at_once: input channels, likewise: all, or, of one row, some.
         scratch_bytes: columns, and sums that are kept.
+        blocks: of four pixels that are computed at once: 1 or 2.
     """
 
     pixels: int
     rows_at_once: int
     channels_at_once: int
     scratch_bytes: int
+    blocks: int = 1
 
 
 def block_pixels(output_width: int, elements: int, *, is_whole: bool, most_bytes: int = _MOST_BYTES) -> int:
@@ -116,21 +118,32 @@ def shared_columns(
         most_pixels: of a block.
     """
     sizes = [each for each in _sizes_up_to_four(output_width) if each <= most_pixels]
-    ways = (way for pixels in sizes for way in _ways(pixels, kernel_rows, channels))
+    ways = (way for pixels in sizes for way in _ways(output_width, pixels, kernel_rows, channels))
     return next((way for way in ways if way.scratch_bytes <= most_bytes), None)
 
 
-def _ways(pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[SharedColumns]:
+def _ways(output_width: int, pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[SharedColumns]:
     """The ways with blocks of so many pixels, the fastest one first."""
     depth, outputs = channels
-    yield SharedColumns(pixels, kernel_rows, depth, _columns_bytes(pixels, kernel_rows * depth))
+    elements = kernel_rows * depth
     if pixels == _FOUR:
+        has_two = block_sizes(output_width, pixels)[:2] == (_FOUR, _FOUR)
+        # Half of the weights of two channels stay in a cache, and each half is a whole number of the loop's iterations.
+        if has_two and _has_halves(elements) and outputs % 2 == 0:
+            yield SharedColumns(pixels, kernel_rows, depth, 2 * _columns_bytes(pixels, elements), blocks=2)
+        yield SharedColumns(pixels, kernel_rows, depth, _columns_bytes(pixels, elements))
         return
+    yield SharedColumns(pixels, kernel_rows, depth, _columns_bytes(pixels, elements))
     sums_bytes = _SUM_BYTES * _THREE * (outputs + outputs % 2)
     for parts in range(1, depth // _LEAST_AT_ONCE + 1):
         part = depth // parts
         if parts * part == depth and part % 4 == 0 and (parts > 1 or kernel_rows > 1):
             yield SharedColumns(pixels, 1, part, _columns_bytes(pixels, part) + sums_bytes)
+
+
+def _has_halves(elements: int) -> bool:
+    """True if a column's elements are an even number of fours, at least four, half of whose weights a cache holds."""
+    return elements % 8 == 0 and elements >= 16 and _THREE * elements <= _CACHED_BYTES
 
 
 def _columns_bytes(pixels: int, elements: int) -> int:
