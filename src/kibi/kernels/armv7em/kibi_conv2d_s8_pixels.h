@@ -28,12 +28,12 @@ typedef struct {
     int32_t zero_point;         /* the output's; where outputs are rounded once, with a fraction of KIBI_CONV2D_FRACTION_BITS */
     int32_t output_channels;    /* bytes from the first pixel's output to the second pixel's, and so on */
     int8_t *output;             /* of the first block's first pixel */
-    const int8_t *end;          /* where that pixel's first pass ends: at least one pair of channels */
+    int32_t groups;
     const int16_t *windows;     /* [groups of four elements][2][pixels][2]: of each group both even elements of all pixels, then of
                                    both odd ones 256 * the element - the one before + 127 */
     const int16_t *windows_end; /* of the first block */
     int32_t rounds_once;        /* as in kibi_conv2d_s8_blocks_params */
-    int32_t groups;
+    const int8_t *end;          /* where that pixel's first pass ends: at least one pair of channels */
     int32_t clamps;             /* 0: the activation's range is that of int8 */
     uint32_t low;               /* the activation's range, in each byte */
     uint32_t high;
@@ -50,11 +50,11 @@ typedef struct {
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, zero_point, 0);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output_channels, 4);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, output, 8);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 12);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, groups, 12);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows, 16);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, windows_end, 20);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, rounds_once, 24);
-KIBI_FIELD_AT(kibi_conv2d_s8_pixels, groups, 28);
+KIBI_FIELD_AT(kibi_conv2d_s8_pixels, end, 28);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, clamps, 32);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, low, 36);
 KIBI_FIELD_AT(kibi_conv2d_s8_pixels, high, 40);
@@ -136,10 +136,11 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
  *   r4 and up  the sums, of both channels of each pixel in turn
  *   r10, r11   weights of both channels, or sums
  *   r12, lr    elements; then multipliers; then low and high; then end
- *   sp + 0     zero_point, output_channels, output, end
+ *   sp + 0     zero_point, output_channels, output
+ *   sp + 12    where the loop is entered
  *   sp + 16    windows, windows_end
  *   sp + 24    where sums become outputs: label 12, or 13 where they are rounded once
- *   sp + 28    where the loop is entered
+ *   sp + 28    end
  *   sp + 32    what follows: label 15, or 14 with clamps
  *   sp + 36    low, high
  *   sp + 44    stream; with blocks side by side the address of pass_bytes
@@ -218,20 +219,26 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
     "stm sp, {r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"        \
     KIBI_PIXELS_KEEP_TASK                                                  \
     "mov r0, r12\n"                                                        \
-    "rsb r4, r8, #0\n"                                                     \
+    "rsb r4, r4, #0\n"                                                     \
     "and r4, r4, #3\n"                                                     \
     enter                                                                  \
     /* Addresses that are loaded to pc have the lowest bit set: Thumb. */  \
     "orr r4, r4, #1\n"                                                     \
-    "str r4, [sp, #28]\n"                                                  \
+    "str r4, [sp, #12]\n"                                                  \
     KIBI_PIXELS_WAYS                                                       \
-    "10:\n" /* the next two channels */                                    \
-    "ldr r1, [sp, #16]\n" /* windows */                                    \
-    "ldrd r4, r5, [r0], #8\n"
+    "10:\n" /* the next two channels */
+
+/* What all pixels' sums start from to r4 and r5, windows to r1, and where the loop is entered to lr. Of four pixels, lr is not free. */
+#define KIBI_PIXELS_PAIR "ldrd lr, r1, [sp, #12]\n ldrd r4, r5, [r0], #8\n"
+#define KIBI_PIXELS_PAIR_OF_4 "ldr r1, [sp, #16]\n ldrd r4, r5, [r0], #8\n"
 
 /* Enters the loop; between this and KIBI_PIXELS_LOOP_END four steps. */
 #define KIBI_PIXELS_LOOP                                                   \
-    "ldr pc, [sp, #28]\n"                                                  \
+    "bx lr\n"                                                              \
+    ".p2align 2\n"                                                         \
+    "11:\n" /* four steps an iteration */
+#define KIBI_PIXELS_LOOP_OF_4                                              \
+    "ldr pc, [sp, #12]\n"                                                  \
     ".p2align 2\n"                                                         \
     "11:\n" /* four steps an iteration */
 
@@ -279,7 +286,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
     "sel " packed ", " packed ", lr\n"
 
 /* The end to r12. */
-#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldr r12, [sp, #12]\n"
+#define KIBI_PIXELS_STORE ".p2align 2\n 15:\n ldr r12, [sp, #28]\n"
 
 /* The same pass of the next block, or the next pass from the first one on. r3 is where a block's pass ended. */
 #if KIBI_CONV2D_BLOCKS_SIDE_BY_SIDE
@@ -295,7 +302,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
     "add r12, r12, r3\n"                                    \
     "19:\n" /* r5, r6: the block's windows; r12: where its pass ends */ \
     "subs r3, r12, r4\n"                                    \
-    "strd r3, r12, [sp, #8]\n" /* output, end */            \
+    "str r3, [sp, #8]\n" /* output */                       \
+    "str r12, [sp, #28]\n" /* end */                        \
     "strd r5, r6, [sp, #16]\n"                              \
     "b.w 10b\n"                                             \
     "20:\n" /* the last block: the next pass, if there is one */ \
@@ -331,7 +339,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
 /* The bodies of the kernels: the bytes of two steps, and what loads two channels' words of weights. */
 #define KIBI_PIXELS2(enter, steps, seconds)                                                         \
     __asm__ volatile(                                                                           \
-    KIBI_PIXELS_BEGIN(enter)                                                                    \
+    KIBI_PIXELS_BEGIN(enter) KIBI_PIXELS_PAIR                                                   \
     "mov r6, r4\n"                                                                              \
     "mov r7, r5\n"                                                                              \
     KIBI_PIXELS_LOOP                                                                            \
@@ -364,7 +372,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
 
 #define KIBI_PIXELS3(two_steps, words)                                                         \
     __asm__ volatile(                                                                           \
-    KIBI_PIXELS_BEGIN(KIBI_ENTER_SECOND_STEPS(two_steps))                                       \
+    KIBI_PIXELS_BEGIN(KIBI_ENTER_SECOND_STEPS(two_steps)) KIBI_PIXELS_PAIR                      \
     "mov r6, r4\n"                                                                              \
     "mov r7, r5\n"                                                                              \
     "mov r8, r4\n"                                                                              \
@@ -393,9 +401,9 @@ KIBI_FIELD_AT(kibi_conv2d_s8_pixels, next_bytes, 60);
 
 #define KIBI_PIXELS4(two_steps, words)                                                         \
     __asm__ volatile(                                                                           \
-    KIBI_PIXELS_BEGIN(KIBI_ENTER_ANY_STEP("18f", two_steps))                                     \
+    KIBI_PIXELS_BEGIN(KIBI_ENTER_ANY_STEP("18f", two_steps)) KIBI_PIXELS_PAIR_OF_4              \
     words("r2", "r3", "r12", "lr") KIBI_FIRST_OF_4                                              \
-    KIBI_PIXELS_LOOP                                                                            \
+    KIBI_PIXELS_LOOP_OF_4                                                                       \
     ".rept 4\n"                                                                                 \
     words("r2", "r3", "r12", "lr") KIBI_ALL_OF_4                                                \
     "18:\n" KIBI_LOWER("r2", "r3") KIBI_ALL_OF_4                                                \
