@@ -11,7 +11,7 @@ from kibi.ir import Graph
 from kibi.planner.effort import Watch, best_of_efforts, check_effort
 from kibi.planner.handover import as_planned, with_handover
 from kibi.planner.in_place import in_place_rules
-from kibi.planner.joined_steps import separate_runs, with_steps_joined
+from kibi.planner.joined_steps import separate_runs, with_joined, with_steps_joined
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.limits import check_limits, why_whole
 from kibi.planner.order.by_row import plan_by_row
@@ -25,6 +25,7 @@ from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recomp
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.roomy_scratch import with_roomy_scratch
+from kibi.planner.scratch_by_run import with_scratch_by_run
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.staged_weights import with_room_for_copies
 from kibi.planner.stripes import striped
@@ -192,6 +193,8 @@ def plan(
     best = best if order is not None else with_steps_joined(wanted, best)
     if scratch and regions is None and slow is None:
         best = with_roomy_scratch(wanted, best)
+        if not stripes and goal is not Goal.SPEED:
+            best = with_scratch_by_run(with_joined(wanted, best.joined), best, best.effort)
         if inputs is not Handover.STREAMED:
             best = with_room_for_copies(wanted, best, goal, ram_bytes)
     return replace(
