@@ -21,7 +21,7 @@ from kibi.planner.plan import Buffer, Plan
 from kibi.planner.roomy_scratch import may_vary, rooms
 from kibi.selection import LoweredGraph, apart_call, narrower_call, with_room
 
-_SEARCH_SECONDS = 0.35
+_SEARCH_SECONDS = 0.25
 """About how long placement may search; an amount of work."""
 _STEPS_EACH = 8
 """At most one of so many steps of a node has less scratch than the others: it takes more instructions."""
