@@ -57,7 +57,8 @@ def test_each_engine_takes_the_scratch_of_the_step(tmp_path: Path) -> None:
     assert len({each.offset for each in plan.scratch_by_step(node)}) == 3
     library = kibi.compile(model, plan, tmp_path)
     text = next(path.read_text() for path in tmp_path.glob("*.c") if "narrow_" in path.read_text())
-    assert "step == 1 ? &narrow_" in text and "[step]);" in text
+    assert "step == 1 ? &narrow_" in text
+    assert "[step]);" in text
     assert kibi.measure(library).bit_exact
     assert kibi.measure_plan(model, plan).bit_exact
 
