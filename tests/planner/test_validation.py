@@ -223,14 +223,15 @@ def _parted(net: Graph, node: int) -> Plan:
     return replace(made, buffers=(*others, *parts), arena_bytes=arena_bytes, proven_optimal=False)
 
 
-def test_validate_scratch_of_each_run_is_at_one_offset() -> None:
-    """The kernel is told one place, for all its steps."""
+def test_validate_scratch_of_each_run_has_its_own_place() -> None:
+    """The kernel is told the place of each step; it must not be where rows live, nor too small for the kernel."""
     net = chain(3, 3, rows=6, scratch_bytes=8)
     made = _parted(net, 0)
-    validate(net, made)
     last = len(made.buffers) - 1
-    assert "6 scratch buffers that are not the same bytes" in _refusal(net, _with(made, last, offset=0))
-    assert "6 scratch buffers that are not the same bytes" in _refusal(net, _with(made, last, size_bytes=12))
+    moved = _with(replace(made, arena_bytes=made.arena_bytes + 8), last, offset=made.arena_bytes)
+    validate(net, moved)
+    assert "share bytes 0 to 7" in _refusal(net, _with(made, last, offset=0))
+    assert "needs 8 bytes of scratch, has 4" in _refusal(net, _with(made, last, size_bytes=4))
 
 
 def test_validate_step_without_scratch_that_lives_is_caught() -> None:

@@ -94,6 +94,36 @@ class EmitContext:
         return {node: call for node, call in self.planned.graph.wide_calls if takes[node] is Takes.STEPS}
 
     @cached_property
+    def narrow(self) -> Mapping[int, KernelCall]:
+        """The calls of nodes for the steps for which the plan has less scratch than for their others."""
+        return dict(self.planned.graph.narrow_calls)
+
+    def narrow_steps(self, number: int) -> tuple[int, ...]:
+        """The steps of a node that have this call."""
+        if number not in self.narrow:
+            return ()
+        needed = self.calls[number].scratch_bytes
+        return tuple(k for k, each in enumerate(self.plan.scratch_by_step(number)) if each.size_bytes < needed)
+
+    @cached_property
+    def scratch_records(self) -> tuple[tuple[int, int, int], ...]:
+        """The different offsets and sizes of each node's scratch, as (node, offset, bytes); 0 and 0 where a node has none.
+
+        The first one of each node comes first, then the others.
+        """
+        found = [
+            dict.fromkeys((each.offset, each.size_bytes) for each in self.plan.scratch_by_step(number))
+            for number in range(len(self.graph.nodes))
+        ]
+        first = [(number, *next(iter(its), (0, 0))) for number, its in enumerate(found)]
+        return (*first, *((number, *each) for number, its in enumerate(found) for each in list(its)[1:]))
+
+    def scratch_offsets(self, number: int) -> tuple[int, ...]:
+        """The offset of the scratch of each step of a node; one where all have the same; none where it has no scratch."""
+        found = [each.offset for each in self.plan.scratch_by_step(number)]
+        return tuple(found) if len(set(found)) > 1 else tuple(found[:1])
+
+    @cached_property
     def accesses(self) -> tuple[tuple[RowAccess, ...], ...]:
         """The row accesses of each node."""
         return tuple(view.accesses for view in self.graph.views)

@@ -293,7 +293,9 @@ def generate(
     checkpoints = lives_c.KERNELS if extras.checkpoints else frozenset()
     headers = frozenset({staged_c.HEADER} if any(staged_c.copied_nodes(b) for b in every) else ())
     shared = closure(checkpoints.union(*(b.kernels for b in every)), target.kernel_sets, headers)
-    needed = frozenset().union(*(_features(call, b.plan.goal) for b in every for call in b.calls))
+    needed = frozenset().union(
+        *(_features(call, b.plan.goal) for b in every for call in (*b.calls, *b.narrow.values()))
+    )
     texts = {**shared, "kibi.h": _renamed(shared["kibi.h"], library, shared, needed)}
     for file_name, text in texts.items():
         files.add(FileName(file_name, KERNELS), text, is_ours=is_shipped(file_name))

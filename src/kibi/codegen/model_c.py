@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kibi.codegen import fetch_c, lives_c, memory_c, shared_steps_c, staged_c, subgraph_c
-from kibi.codegen.c_text import call_statement, product, wrapped
+from kibi.codegen.c_text import call_statement, integer_type, product, wrapped
 from kibi.codegen.emit_context import EmitContext
 from kibi.codegen.entry_c import declarations, definitions
 from kibi.codegen.order_c import order
@@ -26,6 +26,7 @@ from kibi.text.c import (
     comment,
     comment_lines,
     element_type,
+    filled,
     include,
     lines,
     literal,
@@ -180,7 +181,7 @@ def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
         return fetch_c.waiting_function(b, number, comment(_describe(b, number)))
     head = code(
         "$params\n$sizes$about",
-        params=_params(b, number, call),
+        params=_params(b, number, call, code("params_$number", number=b.numbers[number])) + _by_step(b, number),
         sizes=staged_c.sizes(b, number),
         about=comment(_describe(b, number)),
     )
@@ -223,7 +224,15 @@ def _step(b: EmitContext, number: int, depth: int) -> CCode:
     output = code("outputs") if view.op.has_several_outputs else _made(b, view, 0, step)
     params = code("&params_$number", number=b.numbers[number]) if view.window is None else code("&params")
     params = code("params") if number in staged_c.copied_nodes(b) else params
-    given = [output, code("rows"), params, memory_c.scratch(b, b.plan.scratch_of(number))]
+    narrow = code(" || ").join(code("step == $k", k=k) for k in b.narrow_steps(number))
+    if b.narrow_steps(number):
+        params = code("$narrow ? &narrow_$number : $params", narrow=narrow, number=b.numbers[number], params=params)
+    first = b.plan.scratch_of(number)
+    scratch = memory_c.scratch(b, first)
+    if first is not None and len(b.scratch_offsets(number)) > 1:
+        start = memory_c.of_region(b, first.region, memory_c.argument(b))
+        scratch = code("$start + scratch_$number[step]", start=start, number=b.numbers[number])
+    given = [output, code("rows"), params, scratch]
     given += [step or code("0")] if kernel_call.takes_step else []
     given += [code("states")] if view.op.states else []
     given += [code("bodies_$number", number=b.numbers[number])] if view.op.subgraph_names else []
@@ -291,18 +300,35 @@ def _place(b: EmitContext, tensor: Tensor) -> str:
     return f" at {buffers[0].offset}{region}" if len(buffers) == 1 else f" by row{region}"
 
 
-def _params(b: EmitContext, number: int, call: KernelCall) -> CCode:
+def _by_step(b: EmitContext, number: int) -> CCode:
+    """The parameters of steps with less scratch, and where the scratch of each step is; nothing where all steps have one."""
+    found = code("")
+    if b.narrow_steps(number):
+        found += _params(b, number, b.narrow[number], code("narrow_$number", number=b.numbers[number]))
+    offsets = b.scratch_offsets(number)
+    if len(offsets) > 1:
+        found += code(
+            "static const $kind scratch_$number[$count] = {\n$rows\n};\n",
+            kind=integer_type(offsets),
+            number=b.numbers[number],
+            count=len(offsets),
+            rows=filled(offsets),
+        )
+    return found
+
+
+def _params(b: EmitContext, number: int, call: KernelCall, name: CCode) -> CCode:
     values = call.by_name
     if b.graph.views[number].window is not None:
         values = {name: value for name, value in values.items() if name not in call.constants}
     return code(
         """\
-static const $struct params_$number = {
+static const $struct $name = {
 $fields
 };
 $bodies""",
         struct=word(struct_name(call.kernel)),
-        number=b.numbers[number],
+        name=name,
         fields=code("\n").join(_field(b, number, field, values.get(field.name, 0)) for field in b.fields(call)),
         bodies=_bodies(b, number),
     )

@@ -95,7 +95,7 @@ def _kind(b: EmitContext, number: int) -> StepKind | None:
     view, call, accesses = b.graph.views[number], b.calls[number], b.accesses[number]
     if not b.is_plain or not call.kernel or call.takes_step or len(accesses) != 1 or view.op.receives:
         return None
-    if view.op.has_several_outputs or number in b.wide:
+    if view.op.has_several_outputs or number in b.wide or number in b.narrow or len(b.scratch_offsets(number)) > 1:
         return None
     (access,), (tensor,) = accesses, view.row_tensors
     is_usual = access.parts == 1 and access.dilation == 1 and not access.is_joined and view.steps == access.output_rows

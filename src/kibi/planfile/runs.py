@@ -11,6 +11,7 @@ suffice, runs of 16-bit numbers; or these with 32-bit entries and distances. Aft
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -20,7 +21,7 @@ from kibi.codegen.emit_context import EmitContext
 from kibi.errors import InternalError
 from kibi.ir import RowAccess, Tensor
 from kibi.planfile.records import MANY, TABLE_NUMBERS, Bytes, Kind, Memory
-from kibi.planner.plan import Run
+from kibi.planner.plan import Buffer, Run
 
 WIDTHS = (1, 2, 4)
 """Bytes of an entry: an index in a table of numbers, or the number."""
@@ -225,6 +226,25 @@ class _Writer:
     each: list[OneRun] = field(default_factory=list)
     is_spaced: bool = False
 
+    @cached_property
+    def _records(self) -> dict[tuple[int, int, int], int]:
+        """The number of the record for each place of the scratch of each node."""
+        return {each: number for number, each in enumerate(self.pointers.b.scratch_records)}
+
+    @cached_property
+    def _scratch(self) -> dict[int, tuple[Buffer, ...]]:
+        """The scratch of each step of the nodes whose scratch has several places."""
+        plan = self.pointers.b.plan
+        several = {node for node, _, _ in self.pointers.b.scratch_records[len(self.kinds) :]}
+        return {node: plan.scratch_by_step(node) for node in several}
+
+    def _record(self, node: int, step: int) -> int:
+        """The number of the record of a step of a node."""
+        if node not in self._scratch:
+            return node
+        scratch = self._scratch[node][step]
+        return self._records[node, scratch.offset, scratch.size_bytes]
+
     def add(self, run: Run) -> None:
         """Adds steps of a node, in as few runs as their places allow."""
         steps = [self.pointers.of(run.node, run.first_step + k) for k in range(run.steps)]
@@ -292,7 +312,8 @@ class _Writer:
     def _write(self, node: int, step: int, count: int, places: Sequence[Place], distances: Sequence[int]) -> None:
         inputs = self.pointers.inputs(node, places)
         spacing = self._spacing(inputs) if count == 1 else ()
-        numbers = [2 * node] if count == 1 and not spacing else [2 * node + MANY, 0 if spacing else count]
+        record = self._record(node, step)
+        numbers = [2 * record] if count == 1 and not spacing else [2 * record + MANY, 0 if spacing else count]
         if Kind.COUNTS in self.kinds[node]:
             numbers.append(step)
         if spacing:

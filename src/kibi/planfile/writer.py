@@ -115,7 +115,7 @@ def written_file(
         )
     main = EmitContext(planned, target_of(planned.plan.target), has_long_rows=False)
     graphs = _by_depth(main)
-    calls = [call for b in graphs for call in b.calls if call.kernel]
+    calls = [call for b in graphs for call in (*b.calls, *b.narrow.values()) if call.kernel]
     parts = {part for call in calls if call.params is not None for part in needed_parts(call.params)}
     own = ((STREAMS, main.graph.views[0].op.receives), (STATES, main.variables), (EXTERNALS, main.external))
     parts |= {part for part, is_needed in own if is_needed}
@@ -353,7 +353,8 @@ class _Writer:
             self._add_ends(each)
 
     def _graph(self, b: EmitContext, pointers: Pointers, kinds: Sequence[Kind], runs: GraphRuns) -> dict[str, float]:
-        nodes = [self._node(b, number, kinds[number], pointers.groups(number)) for number in range(len(kinds))]
+        nodes = [self._node(b, each, kinds[each[0]], pointers.groups(each[0])) for each in b.scratch_records]
+        _check_count(len(nodes), "places of scratch", _MOST_NODES)
         _check_count(len(runs.places), "places outside of the arena")
         tables = {
             "nodes": self._table(NODE, nodes),
@@ -391,14 +392,18 @@ class _Writer:
         places = [b.plan.row_offsets(b.graph, tensor.index)[0] for tensor in tensors]
         return self.blob.words([*places, *(each.type.size_bytes for each in tensors)])
 
-    def _node(self, b: EmitContext, number: int, kind: Kind, groups: Sequence[Group]) -> dict[str, float]:
+    def _node(
+        self, b: EmitContext, record: tuple[int, int, int], kind: Kind, groups: Sequence[Group]
+    ) -> dict[str, float]:
+        """A record of a node, for the steps whose scratch is at an offset and has so many bytes."""
+        number, offset, size_bytes = record
         view, call = b.graph.views[number], b.calls[number]
+        call = b.narrow[number] if number in b.narrow and size_bytes < call.scratch_bytes else call
         receives = view.op.receives
         identifier = 0 if receives else kernel_id(call.kernel)
         states, outputs = len(view.op.states), len(view.outputs)
         counts = [each.count for each in groups]
         pointers, reads = sum(counts), len(groups) - states - outputs
-        scratch = b.plan.scratch_of(number)
         slots = pointers + _GRAPH_SLOTS * bool(view.op.subgraph_names)
         _check_count(slots, f"rows that a step of {view.node.label} takes")
         self.most_slots = max(self.most_slots, slots)
@@ -406,8 +411,8 @@ class _Writer:
             "params": self.blob.nothing if receives or call.params is None else self._params(b, number, call.params),
             "groups": self._table(GROUP, [each.values() for each in groups]),
             "kernel_id": identifier,
-            "scratch": 0 if scratch is None else scratch.offset,
-            "scratch_bytes": 0 if scratch is None else scratch.size_bytes,
+            "scratch": offset,
+            "scratch_bytes": size_bytes,
             "steps": view.steps,
             "place": self.core.index(identifier) if identifier in self.core else 0,
             "pointers": pointers,

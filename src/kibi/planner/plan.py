@@ -1,6 +1,7 @@
 """Plans as frozen data: the row steps in order, and for each buffer its place and lifetime."""
 
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -70,7 +71,7 @@ class Buffer:
     Attributes:
         tensor: index of the tensor whose rows it holds; None for scratch.
         node: index of the first node that uses the scratch; None for rows. Scratch that leaves its bytes to others between the
-            runs of its node is several buffers, all at one offset.
+            runs of its node is several buffers, at one offset or at several, and may be smaller for some runs.
         first_row, rows: which rows of the tensor; 0, 0 for scratch.
         region: name of the memory region; "arena" in a plan with one arena.
         shared_by: further nodes that use the same scratch, in their own steps.
@@ -276,15 +277,33 @@ class Plan:
         return tuple(part.offset + k * row_bytes for part in self.buffers_of(tensor) for k in range(part.rows))
 
     def scratch_of(self, node: int) -> Buffer | None:
-        """Returns the scratch of a node, or None if it needs none: the first buffer, where each run of the node has one.
+        """Returns the scratch of a node, or None if it needs none: the first buffer, where each run of the node has one."""
+        found = self._scratch.get(node)
+        return found[0] if found else None
 
-        All runs use the same offset and as many bytes.
-        """
-        return self._scratch.get(node)
+    def scratch_by_run(self, node: int) -> tuple[Buffer, ...]:
+        """Returns the buffers of a node's scratch, ascending by when they live: one, or one for each of its runs."""
+        return tuple(self._scratch.get(node, ()))
+
+    def scratch_by_step(self, node: int) -> tuple[Buffer, ...]:
+        """Returns the scratch of each step of a node; empty if it needs none."""
+        found = self._scratch.get(node, ())
+        if len(found) < 2:
+            return tuple(found) * sum(run.steps for run in self.runs if run.node == node)
+        starts = [each.start for each in found]
+        return tuple(
+            found[max(0, bisect_right(starts, place) - 1)]
+            for place, (other, _) in enumerate(self.steps)
+            if other == node
+        )
 
     @cached_property
-    def _scratch(self) -> dict[int, Buffer]:
-        return {node: buffer for buffer in reversed(self.buffers) for node in buffer.nodes}
+    def _scratch(self) -> dict[int, list[Buffer]]:
+        found: dict[int, list[Buffer]] = {}
+        for buffer in sorted(self.buffers, key=lambda each: each.start):
+            for node in buffer.nodes:
+                found.setdefault(node, []).append(buffer)
+        return found
 
     def live_bytes(self) -> tuple[int, ...]:
         """Returns the live bytes of each step; bytes that two buffers share, one made in place of the other, count once."""

@@ -7,6 +7,7 @@ from kibi.ir import Graph
 from kibi.planner.handover import as_planned
 from kibi.planner.joined_steps import with_joined
 from kibi.planner.plan import Plan
+from kibi.planner.roomy_scratch import with_narrow_calls
 from kibi.planner.slow_weights import lowered_for
 from kibi.planner.staged_weights import with_copies
 from kibi.planner.subgraphs import bodies_of
@@ -54,7 +55,7 @@ def _planned(model: Graph, plan: Plan, known: dict[tuple[int, int], PlannedModel
         try:
             graph = lowered_for(handed, plan.slow_weights, target(plan.target), plan.goal, plan.kernels, plan.subgraphs)
             if plan.kernels and plan.slow_weights is None:
-                graph = with_copies(graph, plan)
+                graph = with_narrow_calls(with_copies(graph, plan), graph, plan)
             graph = with_joined(graph, plan.joined)
             if plan.kernels:
                 graph.calls  # noqa: B018 - whether the kernels that the plan names can run

@@ -11,7 +11,7 @@ from kibi.ir import Graph
 from kibi.planner.effort import Watch, best_of_efforts, check_effort
 from kibi.planner.handover import as_planned, with_handover
 from kibi.planner.in_place import in_place_rules
-from kibi.planner.joined_steps import separate_runs, with_steps_joined
+from kibi.planner.joined_steps import separate_runs, with_joined, with_steps_joined
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.limits import check_limits, why_whole
 from kibi.planner.order.by_row import plan_by_row
@@ -25,6 +25,7 @@ from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recomp
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.roomy_scratch import with_roomy_scratch
+from kibi.planner.scratch_by_run import with_scratch_by_run
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.staged_weights import with_room_for_copies
 from kibi.planner.stripes import striped
@@ -175,9 +176,10 @@ def plan(
         found = fitting(search, ram_bytes, _SHARES)
         ways = ((windows, lower(slow=windows.slow, kernels=chosen)) for windows in found)
     for windows, lowered in ways:
-        slow, wanted = None if windows is None else windows.slow, lowered
+        slow, wanted, done = None if windows is None else windows.slow, lowered, None
+        by_run = scratch and regions is None and slow is None and not stripes and goal is not Goal.SPEED
         asked = _Asked(
-            wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights, bool(stripes)
+            wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights, bool(stripes), by_run
         )
         best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
         if windows is not None and windows.ahead and (ram_bytes is None or best.arena_bytes <= ram_bytes):
@@ -187,13 +189,18 @@ def plan(
             best = planned_ahead(lowered, wanted, best, slow, target, Asked(ram_bytes, windows.most_seconds), place)
         if ram_bytes is None or best.arena_bytes <= ram_bytes:
             break
+        if by_run:
+            done = _with_scratch_placed(wanted, best, is_ordered=order is not None, by_run=True)
+            if done.arena_bytes <= ram_bytes:
+                break
     else:
-        raise PlanError(_too_large(best, inputs, ram_bytes or 0))
-    best = best if order is not None else with_steps_joined(wanted, best)
+        raise PlanError(_too_large(done or best, inputs, ram_bytes or 0))
     if scratch and regions is None and slow is None:
-        best = with_roomy_scratch(wanted, best)
+        best = done or _with_scratch_placed(wanted, best, is_ordered=order is not None, by_run=by_run)
         if inputs is not Handover.STREAMED:
             best = with_room_for_copies(wanted, best, goal, ram_bytes)
+    elif order is None:
+        best = with_steps_joined(wanted, best)
     return replace(
         best,
         input=inputs,
@@ -258,7 +265,10 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The arguments of a plan, as those of `plan`; the graph with its kernels, and scratch for subgraphs."""
+    """The arguments of a plan, as those of `plan`; the graph with its kernels, and scratch for subgraphs.
+
+    `by_run` as for `plan_by_row`.
+    """
 
     graph: LoweredGraph
     target: Target
@@ -270,6 +280,7 @@ class _Asked:
     regions: Sequence[Region] | None
     place_weights: bool
     is_striped: bool
+    by_run: bool
 
     def rank(self, made: Plan) -> tuple[float, ...]:
         """Ranks plans, the better one lower: in regions the cheaper one; with a limit the one that fits, in fewer runs."""
@@ -285,7 +296,7 @@ class _Asked:
         orders, runs = OrderSearch(self.graph, effort), self.runs
         is_fast = self.goal is Goal.SPEED and self.ram_bytes is None
         if runs is not None and self.granularity is Granularity.ROW:
-            best = plan_by_row(self.graph, self.target, runs=runs, effort=effort)
+            best = plan_by_row(self.graph, self.target, runs=runs, effort=effort, by_run=self.by_run)
         elif runs is not None or self.granularity is Granularity.TENSOR or is_fast:
             best = self.whole_tensors(orders)
         else:
@@ -327,7 +338,7 @@ class _Asked:
             fitting = next((plan for plan in fast if plan.arena_bytes <= self.ram_bytes), None)
             if fitting is not None:
                 return fitting
-        by_row = plan_by_row(self.graph, self.target, orders=orders, effort=orders.effort)
+        by_row = plan_by_row(self.graph, self.target, orders=orders, effort=orders.effort, by_run=self.by_run)
         by_tensor = self.whole_tensors(orders, by_row.arena_bytes)
         if by_tensor.arena_bytes <= by_row.arena_bytes and not by_tensor.proven_optimal:
             by_tensor = self.whole_tensors(orders)  # the search ended where it fitted
@@ -341,7 +352,9 @@ class _Asked:
             allowed = int(ram_bytes * share)
             order = orders.within(allowed)
             if order is not None:
-                yield plan_by_row(self.graph, self.target, runs=order.runs, floor=allowed, effort=orders.effort)
+                yield plan_by_row(
+                    self.graph, self.target, runs=order.runs, floor=allowed, effort=orders.effort, by_run=self.by_run
+                )
 
     def whole_tensors(self, orders: OrderSearch, capacity: int | None = None, seconds: float = _SEARCH_SECONDS) -> Plan:
         """The plan of whole tensors, in the order that is asked for or the best one."""
@@ -353,6 +366,19 @@ class _Asked:
         placement = place(buffers, rules=rules, capacity=capacity, time_limit_seconds=effort * seconds)
         bound = 0 if best is None else best.lower_bound_bytes
         return placement.plan(graph.name, self.target.name, order, order_bound_bytes=bound)
+
+
+def _with_scratch_placed(graph: LoweredGraph, made: Plan, *, is_ordered: bool, by_run: bool) -> Plan:
+    """Returns the plan with its steps joined, and with as much scratch as is of use where bytes are free.
+
+    Args:
+        graph: of the plan's nodes.
+        made: of one arena.
+        is_ordered: true if the order was given: its steps are not joined.
+        by_run: true if scratch may have a place for each run of its node.
+    """
+    best = with_roomy_scratch(graph, made if is_ordered else with_steps_joined(graph, made))
+    return with_scratch_by_run(with_joined(graph, best.joined), best, best.effort) if by_run else best
 
 
 def _check_regions(

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kibi.ir import Graph, KernelCall
 from kibi.planner.plan import Buffer, Plan
-from kibi.selection import LoweredGraph, useful_scratch_bytes, with_room
+from kibi.selection import LoweredGraph, narrower_call, useful_scratch_bytes, with_room
 
 
 def with_roomy_scratch(graph: LoweredGraph, plan: Plan) -> Plan:
@@ -28,9 +29,34 @@ def with_roomy_scratch(graph: LoweredGraph, plan: Plan) -> Plan:
 
 
 def rooms(plan: Plan, graph: LoweredGraph) -> tuple[int, ...]:
-    """The bytes of scratch that a plan has for each node."""
-    found = (plan.scratch_of(node) for node in range(len(graph.nodes)))
-    return tuple(0 if buffer is None else buffer.size_bytes for buffer in found)
+    """The bytes of scratch that a plan has for each node: the most, where some runs have less."""
+    nodes = range(len(graph.nodes))
+    return tuple(max((each.size_bytes for each in plan.scratch_by_run(node)), default=0) for node in nodes)
+
+
+def with_narrow_calls(graph: LoweredGraph, lowered: LoweredGraph, plan: Plan) -> LoweredGraph:
+    """Returns the graph with calls for the runs of nodes for which a plan has less scratch.
+
+    Args:
+        graph: with kernels that take what scratch the plan has for most runs.
+        lowered: with kernels that take the scratch that they need.
+        plan: its plan.
+    """
+    found = list[tuple[int, KernelCall]]()
+    for node, call in enumerate(graph.calls):
+        room = min((each.size_bytes for each in plan.scratch_by_run(node)), default=call.scratch_bytes)
+        smaller: KernelCall | None = call if room < call.scratch_bytes and may_vary(graph, node) else None
+        while smaller is not None and smaller.scratch_bytes > room:
+            smaller = narrower_call(lowered, node, smaller)
+        found += [] if smaller is None else [(node, smaller)]
+    return replace(graph, narrow_calls=tuple(found)) if found else graph
+
+
+def may_vary(graph: Graph, node: int) -> bool:
+    """True if the scratch of a node may have another place, and another size, for each of its runs."""
+    view, op = graph.views[node], graph.views[node].op
+    is_plain = not (view.accumulates or op.states or op.subgraph_names or op.fetches or op.waits)
+    return is_plain and not graph.calls[node].takes_step
 
 
 def _grown(own: Sequence[Buffer], wanted: int, arena_bytes: int, others: Sequence[Buffer]) -> list[Buffer]:

@@ -132,6 +132,8 @@ class _Arena:
         self.graph = graph
         self.rows = _Rows.of(graph, plan)
         self.scratch = _scratch(plan)
+        self.places = dict[int, tuple[int, int]]()
+        """For each node, the bytes that its scratch had last."""
         top = max((buffer.offset + buffer.size_bytes for buffer in plan.buffers), default=0)
         self.owner = np.full(max(self.rows.bytes, top), _NOBODY, np.int32)
         self.intact = np.zeros(self.rows.count + len(graph.nodes), np.bool_)
@@ -185,6 +187,16 @@ class _Arena:
         places[:] = number
         self.intact[number] = True
 
+    def _take_scratch(self, scratch: Buffer, node: int) -> None:
+        """A node's scratch is there now, and nowhere else."""
+        number, place = self._scratch_number(node), (scratch.offset, scratch.offset + scratch.size_bytes)
+        before = self.places.get(node, place)
+        if before != place:
+            left = self.owner[slice(*before)]
+            left[left == number] = _NOBODY
+        self.places[node] = place
+        self._take(self._scratch_bytes(scratch), number)
+
     def run(self, step: int, run: Run) -> bool:
         """Play a run at once, its first step being that one of all; False, and nothing done, where it needs a closer look."""
         view, scratch = self.graph.views[run.node], self._scratch_at(run.node, step)
@@ -204,7 +216,7 @@ class _Arena:
                 if any(self._is_lost(tensor.index, last, output, made[output], view, overlap) for output in made):
                     return False
         if scratch is not None:
-            self._take(self._scratch_bytes(scratch), self._scratch_number(run.node))
+            self._take_scratch(scratch, run.node)
         return all(self._write_in_order(numbers) for numbers in made.values())
 
     def _lie_apart(self, blocks: Sequence[range]) -> bool:
@@ -285,7 +297,7 @@ class _Arena:
         scratch = self._scratch_at(node, step)
         if scratch is not None:
             # The kernel may write its scratch before it has read its input and after it has stored its output.
-            self._take(self._scratch_bytes(scratch), self._scratch_number(node))
+            self._take_scratch(scratch, node)
             if not scratch.start <= step < scratch.end:
                 yield f"scratch is used, but declares to live from step {scratch.start} to {scratch.end}"
         for number, _ in read:

@@ -13,7 +13,9 @@ from kibi.ir import Graph, early_exits
 from kibi.planner.plan import Buffer, Handover, Plan, buffer_name
 from kibi.planner.planned_model import PlannedModel
 from kibi.planner.regions.check import check_region_uses, region_sizes, side_by_side
+from kibi.planner.roomy_scratch import may_vary
 from kibi.planner.simulation import simulate
+from kibi.selection import LoweredGraph
 from kibi.targets import target
 
 _SHOWN_PROBLEMS = 20
@@ -176,13 +178,16 @@ def _scratch_sizes(graph: Graph, plan: Plan, scratch: bool) -> Iterator[str]:
     for buffer in plan.buffers:
         for node in dict.fromkeys(buffer.nodes if buffer.tensor is None else ()):
             of_node.setdefault(node, []).append(buffer)
+    narrow = {node: call.scratch_bytes for node, call in graph.narrow_calls} if isinstance(graph, LoweredGraph) else {}
     for node, call in enumerate(graph.calls):
         buffers = of_node.get(node, [])
         needed = call.scratch_bytes if scratch else 0
-        if len({(each.region, each.offset, each.size_bytes) for each in buffers}) > 1:
+        varies = len({(each.region, each.offset, each.size_bytes) for each in buffers}) > 1
+        if varies and (len({each.region for each in buffers}) > 1 or not may_vary(graph, node)):
             yield f"{_label(graph, node)}: {len(buffers)} scratch buffers that are not the same bytes"
         if len(buffers) > 1 and graph.views[node].accumulates:
             yield f"{_label(graph, node)}: {len(buffers)} scratch buffers, though it adds up in one"
+        needed = narrow.get(node, needed) if scratch else needed
         given = min((buffer.size_bytes for buffer in buffers), default=0)
         if given < needed:
             yield f"{_label(graph, node)}: needs {needed} bytes of scratch, has {given}"

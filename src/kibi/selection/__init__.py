@@ -2,7 +2,7 @@
 
 from kibi.selection.choice import candidates, choose, goal_named
 from kibi.selection.lowered import LoweredGraph, select
-from kibi.selection.room import RoomyGraph, frugal_kernels, useful_scratch_bytes, with_room
+from kibi.selection.room import RoomyGraph, apart_call, frugal_kernels, narrower_call, useful_scratch_bytes, with_room
 from kibi.selection.streams import times_read
 from kibi.selection.variant import Goal, Variant
 from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights
@@ -16,11 +16,13 @@ __all__ = [
     "RoomyGraph",
     "Variant",
     "Weights",
+    "apart_call",
     "candidates",
     "choose",
     "coded_weights",
     "frugal_kernels",
     "goal_named",
+    "narrower_call",
     "select",
     "times_read",
     "useful_scratch_bytes",

@@ -22,6 +22,7 @@ class LoweredGraph(Graph):
         chosen: their C names, in the order of nodes; None: the rules choose; empty: the general ones.
         arenas: for each node with graphs inside, the bytes and the alignment of the arena that these share: its scratch.
         wide_calls: for some nodes, the call that makes all rows at once, as one row, where a plan allows that.
+        narrow_calls: for some nodes, the call of those steps for which a plan has less scratch than for the others.
     """
 
     unlowered: Graph
@@ -30,6 +31,7 @@ class LoweredGraph(Graph):
     chosen: tuple[str, ...] | None = None
     arenas: tuple[tuple[int, int] | None, ...] = ()
     wide_calls: tuple[tuple[int, KernelCall], ...] = ()
+    narrow_calls: tuple[tuple[int, KernelCall], ...] = ()
 
     @property
     def views(self) -> tuple[NodeView, ...]:

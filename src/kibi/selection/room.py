@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
+import numpy as np
+
 from kibi.ir import KernelCall
 from kibi.selection.choice import VARIANTS, candidates
 from kibi.selection.lowered import LoweredGraph
@@ -40,6 +42,50 @@ def with_room(graph: LoweredGraph, rooms: Sequence[int]) -> LoweredGraph:
         return graph
     facts = {each.name: getattr(graph, each.name) for each in fields(LoweredGraph)}
     return RoomyGraph(**facts, made_calls=calls)
+
+
+def narrower_call(graph: LoweredGraph, node: int, call: KernelCall) -> KernelCall | None:
+    """Returns the call of the same kernel, with the same constants, in the next smaller scratch; None where there is none.
+
+    Its output may come as close to its inputs as that of the call.
+
+    Args:
+        graph: with kernels that take the scratch that they need.
+        node: whose call it is.
+        call: the node's call, or one with more or less scratch.
+    """
+    general = graph.general_calls[node]
+    for variant in _variants(general, call):
+        made = variant.pack(replace(general, scratch_bytes=call.scratch_bytes - 1))
+        if made is None or made.scratch_bytes >= call.scratch_bytes or not _is_as_close(made, call):
+            continue
+        if _same_constants(made, call):
+            return made
+    return None
+
+
+def apart_call(graph: LoweredGraph, node: int, call: KernelCall) -> KernelCall:
+    """Returns the call of the same kernel that computes no blocks side by side: it takes hardly more instructions.
+
+    Arguments as of `narrower_call`.
+    """
+    smaller = narrower_call(graph, node, call)
+    while smaller is not None and _without_blocks(smaller) == _without_blocks(call):
+        call, smaller = smaller, narrower_call(graph, node, smaller)
+    return call
+
+
+def _without_blocks(call: KernelCall) -> dict[str, object]:
+    """The numbers of a call's parameters, without how many blocks are computed side by side."""
+    return {name: value for name, value in call.by_name.items() if name not in call.constants and name != "blocks"}
+
+
+def _same_constants(one: KernelCall, other: KernelCall) -> bool:
+    """True if two calls read the same arrays, so that a library holds them once."""
+    return one.constants.keys() == other.constants.keys() and all(
+        data.dtype == other.constants[name].dtype and np.array_equal(data, other.constants[name])
+        for name, data in one.constants.items()
+    )
 
 
 def useful_scratch_bytes(graph: LoweredGraph) -> tuple[int, ...]:

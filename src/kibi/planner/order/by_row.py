@@ -24,6 +24,8 @@ _SMALL_SHARE = 0.2
 """Where the arena is within the first of the bound, this share of the search is enough."""
 _LEAVING_SHARE = 0.5
 """The share for placements in which scratch leaves its bytes to others between the runs of its node."""
+_BY_RUN_SHARE = 0.57
+"""The share where scratch gets a place for each run of its node afterwards, by a search of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class _Layout:
     leaving: tuple[Buffer, ...]
     has_whole_inputs: bool
     live_bytes: int
+
+    @property
+    def leaves(self) -> bool:
+        """True if some scratch would leave its bytes."""
+        return self.leaving != self.buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class _Placed:
         It is the same where nothing is to be gained by that.
         """
         layout = self.layout
-        if layout.leaving == layout.buffers:
+        if not layout.leaves:
             return self
         task = Task.of(layout.leaving, in_place_rules(graph, layout.runs, layout.leaving, effort))
         if task.items.problem.lower_bound_bytes >= self.peak_bytes:
@@ -94,6 +101,7 @@ def plan_by_row(
     enough: int = 0,
     orders: OrderSearch | None = None,
     effort: int = 1,
+    by_run: bool = False,
 ) -> Plan:
     """A plan whose rows each have a place and a lifetime of their own, wherever that lowers the peak.
 
@@ -105,13 +113,14 @@ def plan_by_row(
         enough: no smaller arena than this number of bytes is searched for.
         orders: what finds them; None: a search of its own.
         effort: how many times the usual work may be done.
+        by_run: true if scratch gets a place for each run of its node afterwards: less is searched for here then.
 
     Raises:
         PlanError: the order is impossible, or there is nothing to order.
     """
     found = () if runs is not None else (orders or OrderSearch(graph, effort)).by_row()
     listed = [(tuple(runs), 0)] if runs is not None else [(order.runs, order.peak_bytes) for order in found]
-    best = _best(graph, listed, floor, effort, enough)
+    best = _best(graph, listed, floor, effort, enough, by_run=by_run)
     bound = max((order.lower_bound_bytes for order in found), default=0)
     placement = best.task.placed(best.solution)
     return placement.plan(graph.name, target.name, best.layout.runs, order_bound_bytes=bound)
@@ -181,10 +190,18 @@ def _greedy(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: 
     return found
 
 
-def _best(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: int, effort: int, enough: int) -> _Placed:
+def _best(
+    graph: Graph,
+    orders: Sequence[tuple[tuple[Run, ...], int]],
+    floor: int,
+    effort: int,
+    enough: int,
+    *,
+    by_run: bool,
+) -> _Placed:
     """The layout with the smallest arena: search goes on for the best greedy placement of each kind; arguments as of `_greedy`.
 
-    A placement of at most `enough` bytes is not searched on.
+    A placement of at most `enough` bytes is not searched on; `by_run` as for `plan_by_row`.
     """
     found = _greedy(graph, orders, floor, effort)
     best = min(found, key=lambda each: each.peak_bytes)
@@ -196,8 +213,9 @@ def _best(graph: Graph, orders: Sequence[tuple[tuple[Run, ...], int]], floor: in
             gap = best.peak_bytes - each.solution.lower_bound_bytes
             if gap > 0 and not each.solution.proven_optimal:
                 share = 1.0 if gap > _SMALL_GAP * best.peak_bytes else _SMALL_SHARE
+                share *= _BY_RUN_SHARE if by_run and each.layout.leaves else 1.0
                 best = min(best, each.searched(effort * _SEARCH_SECONDS * share), key=lambda each: each.peak_bytes)
-    return best.left(graph, effort, effort * _SEARCH_SECONDS * _LEAVING_SHARE)
+    return best if by_run else best.left(graph, effort, effort * _SEARCH_SECONDS * _LEAVING_SHARE)
 
 
 def _by_tensor(buffers: Sequence[Buffer]) -> dict[int | None, list[Buffer]]:

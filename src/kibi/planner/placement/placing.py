@@ -142,9 +142,9 @@ class Task:
     items: "_Items"
 
     @staticmethod
-    def of(buffers: Sequence[Buffer], rules: Sequence[PairRule]) -> "Task":
-        """The task; arguments and errors as of `place`."""
-        groups = groups_of(buffers)
+    def of(buffers: Sequence[Buffer], rules: Sequence[PairRule], *, by_run: bool = False) -> "Task":
+        """The task; arguments and errors as of `place`; `by_run`: scratch may have a place for each run of its node."""
+        groups = groups_of(buffers, by_run=by_run)
         if len(groups) == len(buffers):
             return Task(tuple(buffers), groups, _Items.of([item_of([buffer]) for buffer in buffers], rules))
         number = {index: place for place, group in enumerate(groups) for index in group}
@@ -193,11 +193,15 @@ def _holds(buffer: Buffer) -> Iterator[tuple[str, int, int]]:
     yield from (("scratch", node, 0) for node in buffer.nodes)
 
 
-def groups_of(buffers: Sequence[Buffer]) -> list[list[int]]:
-    """Returns the buffers that are placed as one: pinned rows of a tensor, in order, and scratch of a node; others alone."""
+def groups_of(buffers: Sequence[Buffer], *, by_run: bool = False) -> list[list[int]]:
+    """Returns the buffers that are placed as one: pinned rows of a tensor, in order, and scratch of a node; others alone.
+
+    With `by_run` scratch is alone, too.
+    """
     groups: dict[object, list[int]] = {}
     for index, buffer in enumerate(buffers):
         key = ("rows", buffer.tensor) if buffer.is_pinned else ("scratch", buffer.nodes) if buffer.nodes else index
+        key = index if by_run and buffer.nodes else key
         groups.setdefault(key, []).append(index)
     return list(groups.values())
 

@@ -1,0 +1,229 @@
+"""Scratch that each run of a node has where bytes are free at that time, and less of it where the most bytes live.
+
+Rows come and go between the runs of a node, so that one place for the scratch of all runs keeps bytes from rows. With a place for
+each run the arena gets smaller. At the few steps where the most bytes live, a kernel may have a call that takes less scratch and
+more instructions; it reads the same constants.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from kibi.ir import KernelCall
+from kibi.planner.in_place import in_place_rules
+from kibi.planner.lifetimes import Followed
+from kibi.planner.order.row_steps import Ints
+from kibi.planner.placement.items import PairRule
+from kibi.planner.placement.placing import Task
+from kibi.planner.plan import Buffer, Plan
+from kibi.planner.roomy_scratch import may_vary, rooms
+from kibi.selection import LoweredGraph, apart_call, narrower_call, with_room
+
+_SEARCH_SECONDS = 0.25
+"""About how long placement may search; an amount of work."""
+_STEPS_EACH = 8
+"""At most one of so many steps of a node has less scratch than the others: it takes more instructions."""
+
+
+def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1) -> Plan:
+    """Returns the plan with a smaller arena where scratch that has a place for each run of a node makes one possible.
+
+    Each run has as much scratch as the plan gives to its node, but for a few at the steps where the most bytes live.
+
+    Args:
+        graph: of the plan's nodes and steps, with kernels that take the scratch that they need.
+        plan: of one arena.
+        effort: how many times the usual work may be done.
+    """
+    roomy = with_room(graph, rooms(plan, graph)).calls
+    calls = tuple(apart_call(graph, node, call) for node, call in enumerate(roomy))
+    made = Followed.of(graph, plan.runs).scratch(range(len(graph.nodes)))
+    several = {each.nodes[0] for each, after in pairwise(made) if each.nodes == after.nodes}
+    if not several or not all(may_vary(graph, node) for node in several):
+        return plan
+    rows = [each for each in plan.buffers if each.tensor is not None]
+    pieces = [replace(each, size_bytes=calls[each.nodes[0]].scratch_bytes) for each in made]
+    rules = in_place_rules(graph, plan.runs, rows)
+    less = _Less(graph, calls, _levels([*rows, *pieces], rules, len(plan.steps)), pieces)
+    less.lower()
+    task = Task.of([*rows, *less.pieces], rules, by_run=True)
+    if task.items.problem.lower_bound_bytes >= plan.arena_bytes:
+        return plan
+    found = task.solved(None, effort * _SEARCH_SECONDS, plan.buffers)
+    if found.peak_bytes >= plan.arena_bytes:
+        return plan
+    placed = task.placed(found).buffers
+    held = [each for each in placed if each.tensor is not None or graph.views[each.nodes[0]].accumulates]
+    return replace(
+        plan,
+        buffers=(
+            *held,
+            *_gathered(
+                placed,
+                held,
+                [(each.scratch_bytes, other.scratch_bytes) for each, other in zip(roomy, calls, strict=True)],
+                found.peak_bytes,
+            ),
+        ),
+        arena_bytes=found.peak_bytes,
+        lower_bound_bytes=found.lower_bound_bytes,
+        proven_optimal=found.proven_optimal,
+        least_bytes=min(plan.least_bytes or found.lower_bound_bytes, found.lower_bound_bytes),
+    )
+
+
+def _levels(buffers: Sequence[Buffer], rules: Sequence[PairRule], steps: int) -> Ints:
+    """The bytes that live at each step, less what pairs of buffers may share."""
+    change = np.zeros(steps + 1, np.int64)
+    for each in buffers:
+        change[each.start] += each.size_bytes
+        change[each.end] -= each.size_bytes
+    for rule in rules:
+        first, second = buffers[rule.first], buffers[rule.second]
+        most = min(first.size_bytes, second.size_bytes, second.size_bytes - rule.minimum_distance_bytes)
+        if most > 0:
+            change[max(first.start, second.start)] -= most
+            change[min(first.end, second.end)] += most
+    return np.cumsum(change)[:-1]
+
+
+@dataclass(slots=True)
+class _Less:
+    """The scratch of runs, which gets smaller at the steps where the most bytes live.
+
+    Attributes:
+        graph: the nodes.
+        calls: of each node, with as much scratch as most runs have.
+        levels: the bytes that live at each step.
+        pieces: the scratch of each run.
+        narrow: the calls with less scratch, by their nodes.
+        taken: the positions of the pieces that have it, by their nodes.
+    """
+
+    graph: LoweredGraph
+    calls: Sequence[KernelCall]
+    levels: Ints
+    pieces: list[Buffer]
+    narrow: dict[int, KernelCall] = field(default_factory=dict)
+    taken: dict[int, set[int]] = field(default_factory=dict)
+
+    def lower(self) -> None:
+        """Makes scratch smaller at the steps where the most bytes live, until it cannot be smaller at one of them."""
+        at = {
+            step: place
+            for place, each in enumerate(self.pieces)
+            if not self.graph.views[each.nodes[0]].accumulates
+            for step in range(each.start, each.end)
+        }
+        while True:
+            most = int(self.levels.max())
+            places = {at.get(int(step)) for step in np.flatnonzero(self.levels == most)}
+            calls = [None if place is None else self._smaller(place) for place in places]
+            for place, call in zip(places, calls, strict=True):
+                if place is None or call is None:
+                    return
+            for place, call in zip(places, calls, strict=True):
+                if place is not None and call is not None:
+                    self._give(place, call)
+
+    def _smaller(self, place: int) -> KernelCall | None:
+        """The call with less scratch that a run may have; None where there is none."""
+        piece, node = self.pieces[place], self.pieces[place].nodes[0]
+        taken, call = self.taken.get(node, set()), self.narrow.get(node)
+        steps = sum(self.pieces[each].end - self.pieces[each].start for each in taken | {place})
+        if steps * _STEPS_EACH > self.graph.views[node].steps:
+            return None
+        if call is None or call.scratch_bytes >= piece.size_bytes:
+            return narrower_call(self.graph, node, call or self.calls[node])
+        return call
+
+    def _give(self, place: int, call: KernelCall) -> None:
+        """Gives a run the scratch of a call; all runs of its node that have less than most have that."""
+        node = self.pieces[place].nodes[0]
+        self.narrow[node] = call
+        self.taken.setdefault(node, set()).add(place)
+        for each in self.taken[node]:
+            old = self.pieces[each]
+            self.levels[old.start : old.end] += call.scratch_bytes - old.size_bytes
+            self.pieces[each] = replace(old, size_bytes=call.scratch_bytes)
+
+
+def _gathered(
+    placed: Sequence[Buffer], held: Sequence[Buffer], sizes: Sequence[tuple[int, int]], arena_bytes: int
+) -> list[Buffer]:
+    """The scratch of runs at as few places for each node as possible; larger again where bytes are free.
+
+    No two runs live at once, so each may be wherever no row and no accumulator is.
+
+    Args:
+        placed: all buffers.
+        held: those that stay where they are.
+        sizes: of the scratch of each node: as much as is of use, and what its runs have been placed with.
+        arena_bytes: of the arena.
+    """
+    of_node: dict[int, list[Buffer]] = {}
+    kept = set(map(id, held))
+    for each in placed:
+        if id(each) not in kept:
+            of_node.setdefault(each.nodes[0], []).append(each)
+    found = []
+    for node, runs in of_node.items():
+        free = [_free(run, held, arena_bytes) for run in runs]
+        full = [run.size_bytes >= sizes[node][1] for run in runs]
+        larger = all(_fits(sizes[node][0], ranges) for ranges, is_full in zip(free, full, strict=True) if is_full)
+        most = sizes[node][0 if larger else 1]
+        wanted = [
+            most if is_full or _fits(most, ranges) else run.size_bytes
+            for run, ranges, is_full in zip(runs, free, full, strict=True)
+        ]
+        found += _at_few_places(runs, wanted, free)
+    return found
+
+
+def _fits(size_bytes: int, free: Sequence[tuple[int, int]]) -> bool:
+    return any(end - start >= size_bytes for start, end in free)
+
+
+def _at_few_places(
+    runs: Sequence[Buffer], sizes: Sequence[int], free: Sequence[Sequence[tuple[int, int]]]
+) -> list[Buffer]:
+    """The scratch of a node's runs: again and again, the place that most of the runs left can have.
+
+    Args:
+        runs: the scratch of each.
+        sizes: its bytes.
+        free: the bytes that are free meanwhile.
+    """
+    ranges = [
+        [(start, end - size) for start, end in its if end - start >= size]
+        for size, its in zip(sizes, free, strict=True)
+    ]
+    left, found = list(range(len(runs))), list(runs)
+    while left:
+        starts = dict.fromkeys(start for place in left for start, _ in ranges[place])
+        fitting = {start: [place for place in left if _may_be_at(start, ranges[place])] for start in starts}
+        best = min(starts, key=lambda start: (-len(fitting[start]), start))
+        for place in fitting[best]:
+            found[place] = replace(runs[place], offset=best, size_bytes=sizes[place])
+        left = [place for place in left if place not in fitting[best]]
+    return found
+
+
+def _may_be_at(start: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    return any(low <= start <= high for low, high in ranges)
+
+
+def _free(run: Buffer, held: Sequence[Buffer], arena_bytes: int) -> list[tuple[int, int]]:
+    """The bytes that are free while a run's scratch lives, from aligned offsets on."""
+    alive = sorted(
+        (each.offset, each.offset + each.size_bytes) for each in held if each.start < run.end and run.start < each.end
+    )
+    found, low = [], 0
+    for start, end in [*alive, (arena_bytes, arena_bytes)]:
+        aligned = low + -low % run.alignment
+        if aligned < start:
+            found.append((aligned, start))
+        low = max(low, end)
+    return found

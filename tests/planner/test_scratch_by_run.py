@@ -1,0 +1,99 @@
+"""Scratch with a place for each run of a node, and less of it for some: valid plans, and the same bits by every engine."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kibi
+import kibi.demo
+from kibi.ir import Graph
+from kibi.planner import validate
+from kibi.planner.plan import Plan
+from kibi.planner.planned_model import PlannedModel
+from kibi.planner.scratch_by_run import with_scratch_by_run
+from kibi.selection import Goal, apart_call, narrower_call, select
+from kibi.targets import target
+from tests.support.zoo import model_path, requires_zoo
+
+_M4 = target("cortex-m4")
+
+
+def _scattered(model: Graph) -> tuple[Plan, int]:
+    """A plan of the shipped model in which a convolution has its scratch at three places, and less of it in one step."""
+    made = kibi.plan(model, target="cortex-m4")
+    lowered = select(model, _M4, made.goal, made.kernels)
+    planned = PlannedModel.of(model, made).graph
+    for node, call in enumerate(planned.calls):
+        smaller = narrower_call(lowered, node, call)
+        places = [step for step, (its, _) in enumerate(made.steps) if its == node]
+        if smaller is not None and len(places) > 2:
+            break
+    else:
+        raise AssertionError("no kernel of the shipped model has a smaller scratch")
+    own = made.scratch_of(node)
+    assert own is not None
+    start = made.arena_bytes + -made.arena_bytes % 8
+    parts = [
+        replace(
+            own, node=node, shared_by=(), offset=start + 8 * (k % 3), start=step, end=step + 1,
+            size_bytes=smaller.scratch_bytes if k == 1 else call.scratch_bytes,
+        )
+        for k, step in enumerate(places)
+    ]  # fmt: skip
+    others = [each for each in made.buffers if node not in each.nodes]
+    others += [replace(own, node=each, shared_by=()) for each in own.nodes if each != node]
+    arena_bytes = start + 16 + call.scratch_bytes
+    return replace(made, buffers=(*others, *parts), arena_bytes=arena_bytes, proven_optimal=False), node
+
+
+def test_each_engine_takes_the_scratch_of_the_step(tmp_path: Path) -> None:
+    """Generated C and a plan file's core give the reference's bits; the C has a table of places, and both structs."""
+    model = kibi.simplify(kibi.load(kibi.demo.model_path()))
+    plan, node = _scattered(model)
+    planned = validate(model, plan)
+    assert [number for number, _ in planned.graph.narrow_calls] == [node]
+    assert len({each.offset for each in plan.scratch_by_step(node)}) == 3
+    library = kibi.compile(model, plan, tmp_path)
+    text = next(path.read_text() for path in tmp_path.glob("*.c") if "narrow_" in path.read_text())
+    assert "step == 1 ? &narrow_" in text
+    assert "[step]);" in text
+    assert kibi.measure(library).bit_exact
+    assert kibi.measure_plan(model, plan).bit_exact
+
+
+def test_smaller_calls_read_the_same_constants() -> None:
+    """Each smaller call is of the same kernel; without blocks side by side the pixels of a block stay."""
+    model = kibi.simplify(kibi.load(kibi.demo.model_path()))
+    lowered = select(model, _M4, Goal.BALANCED)
+    found = 0
+    for node, call in enumerate(lowered.calls):
+        smaller = narrower_call(lowered, node, call)
+        if smaller is not None:
+            found += 1
+            assert smaller.kernel == call.kernel
+            assert 0 < smaller.scratch_bytes < call.scratch_bytes
+            for name, data in smaller.constants.items():
+                assert np.array_equal(data, call.constants[name])
+        apart = apart_call(lowered, node, call)
+        assert apart.by_name.get("pixels") == call.by_name.get("pixels")
+    assert found > 0
+
+
+def test_whole_tensors_are_left_as_they_are() -> None:
+    """Where each node has one run, there is nothing to gain."""
+    model = kibi.simplify(kibi.load(kibi.demo.model_path()))
+    plan = kibi.plan(model, target="cortex-m4", granularity="tensor")
+    assert with_scratch_by_run(select(model, _M4, plan.goal, plan.kernels), plan) is plan
+
+
+@requires_zoo
+@pytest.mark.slow
+def test_person_detection_fits_11_800_bytes(tmp_path: Path) -> None:
+    """The arena is smaller, and one step at the peak has less scratch; the bits are the same on the emulated core."""
+    model = kibi.simplify(kibi.load(model_path("tflm_person_detect")))
+    plan = kibi.plan(model, target="cortex-m4")
+    assert plan.arena_bytes <= 11_800
+    assert validate(model, plan).graph.narrow_calls
+    assert kibi.measure(kibi.compile(model, plan, tmp_path)).bit_exact
