@@ -304,6 +304,14 @@ _PORTABLE = (
         ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "three_by_three_equals"),
     ),
     Mutation(
+        "kernels.f32-windows-reach-outside",
+        "kernels/armv7em/kibi_conv2d_f32.c",
+        "const int32_t inside = (limit - start) / p->stride + 1;",
+        "const int32_t inside = (limit - start) / p->stride + 2;",
+        "The window at the right edge is copied from columns after the last one.",
+        ("tests/kernels/test_f32.py", "-k", "geometries"),
+    ),
+    Mutation(
         "kernels.f32-blocks-compute-channels-beyond-the-last",
         "kernels/armv7em/kibi_conv2d_f32.c",
         "channels_of(output, task, filter, p->output_channels - BLOCK, BLOCK, p);",

@@ -86,22 +86,17 @@ static KIBI_NOINLINE KIBI_NAKED void compute_channels(KIBI_IN_REGISTER channels_
         "movs r3, #0\n"
         "add r4, r1, r2\n"
         "add r5, r4, r2\n"
-        "add r12, r5, r2\n"
-        "add r6, r12, r2\n"
-        "str r6, [r0, #24]\n"
-        "mov r2, r12\n"
-        "vmov s0, r3\n"
-        "vmov s1, r3\n"
-        "vmov s2, r3\n"
-        "vmov s3, r3\n"
+        "add r12, r5, r2, lsl #1\n"
+        "add r2, r5, r2\n"
+        "str r12, [r0, #24]\n"
+        "vmov s0, s1, r3, r3\n"
+        "vmov s2, s3, r3, r3\n"
         "1:\n" /* the next row */
         "ldr r3, [r8], #4\n"
-        "ldr r12, [r0, #20]\n"
         "cmp r3, #0\n"
-        "beq 7f\n"
+        "beq 8f\n"
         "add r3, r3, r9\n"
         "add r6, r3, r10\n"
-        "ldr r12, [r0, #16]\n"
         "tst r10, #16\n"
         "bne 3f\n"
         "b 4f\n"
@@ -114,15 +109,23 @@ static KIBI_NOINLINE KIBI_NAKED void compute_channels(KIBI_IN_REGISTER channels_
         "bcc 5f\n"
         TWO_ELEMENTS
         "5:\n"
-        "bpl 7f\n"
+        "bpl 6f\n"
         KIBI_DOT_F32_ONE_ELEMENT
-        "7:\n" /* the row is done */
+        "6:\n" /* the row is done */
+        "cmp r8, lr\n"
+        "beq 9f\n"
+        "ldr r12, [r0, #16]\n"
+        "7:\n"
         "add r1, r1, r12\n"
         "add r4, r4, r12\n"
         "add r5, r5, r12\n"
         "add r2, r2, r12\n"
+        "b 1b\n"
+        "8:\n" /* the row is outside */
+        "ldr r12, [r0, #20]\n"
         "cmp r8, lr\n"
-        "bne 1b\n"
+        "bne 7b\n"
+        "9:\n"
         "ldrd r1, r2, [r0, #32]\n"
         "ldr r3, [r0, #44]\n"
         KIBI_FINISH_FOUR("[r0, #48]")
@@ -238,6 +241,42 @@ static KIBI_NOINLINE void pixel_of(float *output, channels_task *task, const kib
     }
 }
 
+/* Pixels whose windows are copied one after another: all of them are inside. A multiple of four channels is computed from `task`,
+ * which has a single row; the last four of others once more. Returns what is after the outputs. */
+static KIBI_NOINLINE float *gathered_pixels(float *output, const float *const *rows, int32_t first, int32_t count,
+                                            const channels_task *of, const kibi_conv2d_f32_params *p)
+{
+    const int32_t run = p->kernel_width * p->input_channels;
+    const int32_t step = p->stride * p->input_channels;
+    const int32_t outputs = p->output_channels;
+    const int32_t rest = outputs % BLOCK;
+    const float *const filter = KIBI_AT(float, p, filter);
+    const float *const bias = KIBI_AT(float, p, bias);
+    int32_t place = first * p->input_channels;
+    float window[MOST_GATHERED];
+    const float *const only = window;
+    channels_task task = *of;
+    task.rows = &only;
+    task.rows_end = &only + 1;
+    task.place_bytes = 0;
+    task.run_bytes = task.channel_bytes;
+    task.skipped = 0;
+    for (; count > 0; --count) {
+        gather(window, rows, place, run, p->kernel_rows);
+        task.weights = filter;
+        task.output = output;
+        task.bias = bias;
+        task.bias_end = bias + (outputs - rest);
+        compute_channels(&task);
+        if (rest != 0) {
+            channels_of(output, &task, filter, outputs - BLOCK, BLOCK, p);
+        }
+        output += outputs;
+        place += step;
+    }
+    return output;
+}
+
 /* True if windows inside are short enough to be copied, so that their rows follow one another. */
 static KIBI_NOINLINE int is_gathered(const float *const *rows, const kibi_conv2d_f32_params *p)
 {
@@ -258,9 +297,7 @@ void kibi_conv2d_f32(float *output, const float *const *rows, const kibi_conv2d_
     const float range[2] = {p->activation_min, p->activation_max};
     const int by_fours = p->groups == 1 && has_fours(outputs);
     const int gathers = by_fours && p->dilation == 1 && is_gathered(rows, p);
-    const kibi_window_columns all = {0, 0, 1, p->kernel_rows * width, 0};
-    float window[MOST_GATHERED];
-    const float *const only = window;
+    const int32_t limit = p->input_width - p->kernel_width;
     channels_task task;
     task.row_bytes = width * (int32_t)sizeof(*output);
     task.channel_bytes = p->kernel_rows * task.row_bytes;
@@ -270,12 +307,11 @@ void kibi_conv2d_f32(float *output, const float *const *rows, const kibi_conv2d_
     KIBI_ASSERT(p->groups * depth == p->input_channels && p->groups * outputs == p->output_channels);
     for (int32_t x = 0; x < p->output_width; ++x) {
         const int32_t start = x * p->stride - p->pad;
-        if (gathers && start >= 0 && start + p->kernel_width <= p->input_width) {
-            gather(window, rows, start * depth, width, p->kernel_rows);
-            task.rows = &only;
-            task.rows_end = &only + 1;
-            pixel_of(output, &task, &all, p);
-            output += outputs;
+        if (gathers && start >= 0 && start <= limit) {
+            const int32_t inside = (limit - start) / p->stride + 1;
+            const int32_t count = inside < p->output_width - x ? inside : p->output_width - x;
+            output = gathered_pixels(output, rows, start, count, &task, p);
+            x += count - 1;
             continue;
         }
         const kibi_window_columns found =
