@@ -101,6 +101,31 @@ def test_three_by_three_equals_the_reference(kernels: Kernels, activation: str) 
         assert _check(kernels, convolution_s16(geometry, seed, activation), seed) == {_KERNEL, _THREE_BY_THREE}
 
 
+@pytest.mark.parametrize("activation", ["NONE", "RELU"])
+def test_three_by_three_rounds_and_cuts_every_sum(kernels: Kernels, activation: str) -> None:
+    """Sums of nothing but the bias, at the ends of what is allowed."""
+    ends = np.array([-(1 << 31), -(1 << 31) + 1, -65536, -1, 0, 1, 77, 1 << 20, (1 << 31) - 1])
+    multipliers, shifts = np.array([0, 1 << 30, 0x5A5A_8000, (1 << 31) - 1]), np.array([-17, -8, -1])
+    bias, multiplier, shift = (each.reshape(-1) for each in np.meshgrid(ends, multipliers, shifts))
+    call = graph_of(convolution_s16(Geometry(1, len(bias), size=(3, 3)), 0, activation)).calls[0]
+    layer = call.params_as(Conv2DS16Params)
+    changed = layer.replaced(
+        filter=np.zeros_like(layer.filter),
+        bias=bias.astype(np.int64),
+        multiplier=multiplier.astype(np.int32),
+        shift=shift.astype(np.int8),
+    )
+    packed = CONV2D_S16_3X3X1.pack(replace(call, params=changed))
+    assert packed is not None
+    bench = Bench(kernels, np.random.default_rng(0))
+    output = bench.place("output", np.zeros(3 * len(bias), np.int16), writable=True)
+    rows = bench.rows([bench.place("input", np.full(3, 123, np.int16))] * 3)
+    bench.call(packed.kernel, output, rows, bench.params(packed), 0)
+    scaled = requantize_wide(bias, multiplier.astype(np.int32), shift.astype(np.int32)).astype(np.int64)
+    expected = np.clip(scaled, 0 if activation == "RELU" else -32768, 32767).astype(np.int16)
+    np.testing.assert_array_equal(bench.read(output, 6 * len(bias)).view(np.int16).reshape(3, -1), [expected] * 3)
+
+
 def test_three_by_three_fits_few_layers() -> None:
     """Not other strides, spread columns, activations or widths of two."""
     for geometry, activation in (
