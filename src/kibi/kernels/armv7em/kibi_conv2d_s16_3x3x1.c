@@ -165,7 +165,7 @@ void kibi_conv2d_s16_3x3x1(int16_t *output, const int16_t *const *rows, const ki
     task.output = output;
     for (int32_t x = 0; x < inside; x += count) {
         /* A row outside is as short as its zeros. */
-        count = is_whole || inside - x < PIXELS ? inside - x : PIXELS;
+        count = is_whole || inside - x < PIXELS ? inside - x : (int32_t)PIXELS;
         for (int32_t row = 0; row < 3; ++row) {
             task.rows[row] = rows[row] != NULL ? rows[row] + x : zeros;
         }
