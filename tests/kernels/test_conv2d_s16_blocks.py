@@ -1,4 +1,4 @@
-"""Convolutions and fully connected layers of int16 in blocks: any shape on each core, in place, and what the packing proves."""
+"""Convolutions and fully connected layers of int16 from packed constants: any shape, in place, and what the packing proves."""
 
 from dataclasses import replace
 
@@ -7,9 +7,10 @@ import pytest
 
 import kibi
 from kibi.ir import Graph, KernelCall
-from kibi.kernels.params import Params
+from kibi.kernels.params.conv2d import Conv2DS16Params
 from kibi.quant import requantize_wide
 from kibi.selection import Goal
+from kibi.selection.conv2d_s16_3x3x1 import CONV2D_S16_3X3X1
 from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
 from kibi.selection.sums import wide_factors
 from tests.kernels.emulated import WIDE_KERNELS, Bench, Kernels, linked, run
@@ -22,6 +23,7 @@ from tests.support.operator_models import OPERATOR_MODELS, Case
 from tests.toolchain.tools import check_cross
 
 _KERNEL = "kibi_conv2d_s16_blocks"
+_THREE_BY_THREE = "kibi_conv2d_s16_3x3x1"
 _BUILDS = (
     ("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"), ("cortex-m3", "zig", "s"),
 )  # fmt: skip
@@ -49,22 +51,24 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
     return linked(WIDE_KERNELS, target, compiler, level)
 
 
-def _packed(graph: Graph, goal: Goal = Goal.BALANCED) -> KernelCall | None:
+def _packed(graph: Graph, goal: Goal = Goal.BALANCED) -> list[KernelCall]:
+    """The calls of the variants that fit, in the order in which they are asked."""
     call = graph.calls[0]
-    if call.kernel not in _VARIANTS:
-        return None
-    variant = _VARIANTS[call.kernel]
-    return variant.pack(replace(call, scratch_bytes=variant.scratch_bytes(call, goal)))
+    fitting = [each for each in (CONV2D_S16_3X3X1, *CONV2D_S16_BLOCKS) if each.of == call.kernel]
+    calls = (each.pack(replace(call, scratch_bytes=each.scratch_bytes(call, goal))) for each in fitting)
+    return [each for each in calls if each is not None]
 
 
-def _check(kernels: Kernels, case: Case, seed: int) -> bool:
+def _check(kernels: Kernels, case: Case, seed: int) -> set[str]:
+    """Returns the kernels that fit, all of which give the reference's bits."""
     graph = graph_of(case)
     packed = _packed(graph)
-    if packed is None:
-        return False
-    found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(seed), packed)
-    assert_same(graph, [found], kibi.run(graph, None, case.inputs))
-    return True
+    expected = kibi.run(graph, None, case.inputs) if packed else None
+    for each in packed:
+        found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(seed), each)
+        assert expected is not None
+        assert_same(graph, [found], expected)
+    return {each.kernel for each in packed}
 
 
 def test_drawn_models_equal_the_reference(kernels: Kernels) -> None:
@@ -74,17 +78,62 @@ def test_drawn_models_equal_the_reference(kernels: Kernels) -> None:
         for operator in ("CONV_2D", "FULLY_CONNECTED")
         for seed in range(_DRAWN)
     ]
-    assert sum(tried) >= 1
+    assert set[str]().union(*tried)
 
 
 def test_geometries_equal_the_reference(kernels: Kernels) -> None:
     """Runs by rows and by columns; edges on both sides; rests of pixels, channels and elements; with and without a ReLU."""
     fitting = [
-        seed
+        _check(kernels, convolution_s16(each, seed, ("NONE", "RELU", "RELU6")[seed % 3]), seed)
         for seed, each in enumerate((*GEOMETRIES, *_WIDER))
-        if each.groups and _check(kernels, convolution_s16(each, seed, ("NONE", "RELU", "RELU6")[seed % 3]), seed)
+        if each.groups
     ]
-    assert len(fitting) >= len(_WIDER)
+    assert sum(_KERNEL in each for each in fitting) >= len(_WIDER)
+
+
+@pytest.mark.parametrize("activation", ["NONE", "RELU"])
+def test_three_by_three_equals_the_reference(kernels: Kernels, activation: str) -> None:
+    """With rows and columns outside and without, numbers of channels by fours and others, rows longer than the zeros outside."""
+    for seed, (outputs, padding, size) in enumerate(
+        ((4, "SAME", (4, 3)), (8, "VALID", (3, 9)), (5, "SAME", (3, 21)), (1, "SAME", (2, 10)), (3, "VALID", (4, 3)))
+    ):
+        geometry = Geometry(1, outputs, padding=padding, size=size)
+        assert _check(kernels, convolution_s16(geometry, seed, activation), seed) == {_KERNEL, _THREE_BY_THREE}
+
+
+@pytest.mark.parametrize("activation", ["NONE", "RELU"])
+def test_three_by_three_rounds_and_cuts_every_sum(kernels: Kernels, activation: str) -> None:
+    """Sums of nothing but the bias, at the ends of what is allowed."""
+    ends = np.array([-(1 << 31), -(1 << 31) + 1, -65536, -1, 0, 1, 77, 1 << 20, (1 << 31) - 1])
+    multipliers, shifts = np.array([0, 1 << 30, 0x5A5A_8000, (1 << 31) - 1]), np.array([-17, -8, -1])
+    bias, multiplier, shift = (each.reshape(-1) for each in np.meshgrid(ends, multipliers, shifts))
+    call = graph_of(convolution_s16(Geometry(1, len(bias), size=(3, 3)), 0, activation)).calls[0]
+    layer = call.params_as(Conv2DS16Params)
+    changed = layer.replaced(
+        filter=np.zeros_like(layer.filter),
+        bias=bias.astype(np.int64),
+        multiplier=multiplier.astype(np.int32),
+        shift=shift.astype(np.int8),
+    )
+    packed = CONV2D_S16_3X3X1.pack(replace(call, params=changed))
+    assert packed is not None
+    bench = Bench(kernels, np.random.default_rng(0))
+    output = bench.place("output", np.zeros(3 * len(bias), np.int16), writable=True)
+    rows = bench.rows([bench.place("input", np.full(3, 123, np.int16))] * 3)
+    bench.call(packed.kernel, output, rows, bench.params(packed), 0)
+    scaled = requantize_wide(bias, multiplier.astype(np.int32), shift.astype(np.int32)).astype(np.int64)
+    expected = np.clip(scaled, 0 if activation == "RELU" else -32768, 32767).astype(np.int16)
+    np.testing.assert_array_equal(bench.read(output, 6 * len(bias)).view(np.int16).reshape(3, -1), [expected] * 3)
+
+
+def test_three_by_three_fits_few_layers() -> None:
+    """Not other strides, spread columns, activations or widths of two."""
+    for geometry, activation in (
+        (Geometry(1, 4), "RELU6"), (Geometry(1, 4, stride=2), "NONE"), (Geometry(1, 4, dilation=2), "NONE"),
+        (Geometry(2, 4), "NONE"), (Geometry(1, 4, size=(4, 2)), "NONE"), (Geometry(1, 4, kernel=(3, 2)), "NONE"),
+    ):  # fmt: skip
+        (packed,) = _packed(graph_of(convolution_s16(geometry, 0, activation)))
+        assert packed.kernel == _KERNEL
 
 
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels) -> None:
@@ -93,15 +142,13 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels)
     for geometry in (*GEOMETRIES, *_WIDER)[:: amount(4, 1)]:
         case = convolution_s16(geometry)
         graph = graph_of(case)
-        packed = _packed(graph) if geometry.groups else None
-        if packed is None:
-            continue
-        (distance,) = packed.inplace_distance_bytes
-        assert distance is not None
-        distances = [distance, distance + 2, distance + 4, distance + 16]
-        wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
-        assert not wrong, (geometry, distance, wrong)
-        tried += count
+        for packed in _packed(graph) if geometry.groups else ():
+            (distance,) = packed.inplace_distance_bytes
+            assert distance is not None
+            distances = [distance, distance + 2, distance + 4, distance + 16]
+            wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
+            assert not wrong, (packed.kernel, geometry, distance, wrong)
+            tried += count
     assert tried > amount(4, 2 * len(_WIDER))
 
 
@@ -110,18 +157,24 @@ def test_parts_that_a_call_needs_are_enough() -> None:
     """Other parts are left out of the library."""
     tried = set[frozenset[str]]()
     for seed, geometry in enumerate((*GEOMETRIES, *_WIDER)):
-        case = convolution_s16(geometry, seed)
-        packed = _packed(graph_of(case)) if geometry.groups else None
-        if packed is not None and packed.features not in tried:
-            tried.add(packed.features)
-            assert _check(linked((_KERNEL,), "cortex-m4", "zig", "s", packed.features), case, seed)
+        case = convolution_s16(geometry, seed, ("NONE", "RELU", "RELU6")[seed % 3])
+        graph = graph_of(case)
+        for packed in _packed(graph) if geometry.groups else ():
+            if packed.features not in tried:
+                tried.add(packed.features)
+                kernels = linked((packed.kernel,), "cortex-m4", "zig", "s", packed.features)
+                found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(seed), packed)
+                assert_same(graph, [found], kibi.run(graph, None, case.inputs))
     assert len(tried) > 2
 
 
 _ENDS = np.array([-(1 << 31), -(1 << 31) + 1, -1, 0, 1, 77, 1 << 20, (1 << 31) - 1])
 
 
-@pytest.mark.parametrize(("zero_point", "low", "high"), [(0, -32768, 32767), (-300, -32768, 9), (32767, 0, 32767)])
+@pytest.mark.parametrize(
+    ("zero_point", "low", "high"),
+    [(0, -32768, 32767), (-300, -32768, 9), (32767, 0, 32767), (7, -700, 32767)],
+)
 def test_every_boundary_of_sum_multiplier_and_shift(kernels: Kernels, zero_point: int, low: int, high: int) -> None:
     """Sums of nothing but the bias are rounded, moved and cut as rule N26 says, by every shift and multipliers of all kinds."""
     multipliers = np.array(
@@ -174,20 +227,22 @@ def test_scratch_is_for_as_many_pixels_as_its_limits_allow(channels: int, balanc
 @pytest.mark.parametrize(
     ("geometry", "most"),
     [
-        (Geometry(64, 64, kernel=(1, 1), size=(4, 24)), 1.12),
-        (Geometry(16, 16, size=(4, 18)), 1.15),
-        (Geometry(3, 16, size=(4, 24)), 1.75),
-        (Geometry(1, 8, size=(4, 24)), 4.5),
+        (Geometry(64, 64, kernel=(1, 1), size=(4, 24)), 0.93),
+        (Geometry(16, 16, size=(4, 18)), 0.98),
+        (Geometry(3, 16, size=(4, 24)), 1.28),
+        (Geometry(3, 8, size=(4, 24)), 1.5),
+        (Geometry(1, 8, size=(4, 24)), 1.3),
+        (Geometry(1, 5, size=(4, 24)), 1.7),
     ],
 )
 def test_multiplications_take_few_instructions(geometry: Geometry, most: float) -> None:
     """For each multiply-accumulate, everything counted."""
     graph = graph_of(convolution_s16(geometry))
-    kernels, packed, view = linked(WIDE_KERNELS, "cortex-m4", "zig", "s"), _packed(graph), graph.views[0]
-    assert packed is not None
+    packed, view = _packed(graph)[0], graph.views[0]
+    kernels = linked((packed.kernel,), "cortex-m4", "zig", "s", packed.features)
     bench = Bench(kernels, np.random.default_rng(0))
     row = bench.place("input", np.ones(view["input"].type.row_elements, np.int16))
     output = bench.place("output", np.zeros(view.output.type.row_elements, np.int16), writable=True)
-    rows = bench.rows([row] * packed.params_as(Params).scalars["kernel_rows"])
-    taken = bench.call(_KERNEL, output, rows, bench.params(packed), bench.scratch(packed.scratch_bytes))
+    rows = bench.rows([row] * graph.calls[0].params_as(Conv2DS16Params).kernel_rows)
+    taken = bench.call(packed.kernel, output, rows, bench.params(packed), bench.scratch(packed.scratch_bytes))
     assert taken < most * view.op.macs(view) / view.steps

@@ -23,6 +23,12 @@ _MORE = (
     Geometry(7, 9, kernel=(1, 1), size=(2, 5)),
     Geometry(8, 3, kernel=(1, 1), size=(2, 5)),
     Geometry(12, 4, kernel=(2, 3), size=(3, 2)),
+    Geometry(3, 9, stride=2, size=(4, 11)),  # copied windows: the last channels once more, columns left over
+    Geometry(1, 6, stride=3, padding="VALID", size=(5, 10)),
+    Geometry(1, 8, size=(4, 9)),  # windows in registers
+    Geometry(3, 8, stride=2, size=(5, 11)),
+    Geometry(3, 4, padding="VALID", size=(3, 7)),
+    Geometry(9, 4, kernel=(3, 1), size=(4, 5)),
     Geometry(6, 10, groups=2, size=(3, 5)),
     Geometry(13, 13, groups=0, stride=2, size=(5, 9)),
     Geometry(8, 8, groups=0, kernel=(2, 7), size=(4, 3)),
@@ -94,11 +100,12 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels)
     ("geometry", "most"),
     [
         (Geometry(64, 16, kernel=(1, 1), size=(2, 12)), 1.8),
-        (Geometry(3, 8, size=(5, 24)), 3.0),
-        (Geometry(1, 8, size=(5, 24)), 5.4),
+        (Geometry(3, 8, size=(5, 24)), 1.8),
+        (Geometry(3, 10, size=(5, 24)), 3.1),
+        (Geometry(1, 8, size=(5, 24)), 2.55),
         (Geometry(16, 16, groups=0, size=(5, 24)), 4.5),
     ],
-    ids=["pointwise", "three channels", "one channel", "depthwise"],
+    ids=["pointwise", "three channels", "ten of three", "one channel", "depthwise"],
 )
 def test_multiplications_take_few_instructions(geometry: Geometry, most: float) -> None:
     """For each multiply-accumulate, everything counted."""

@@ -12,6 +12,7 @@ from kibi.selection.conv2d_blocks import CONV2D_BLOCKS, CONV2D_INT4_BLOCKS
 from kibi.selection.conv2d_columns import CONV2D_COLUMNS
 from kibi.selection.conv2d_halves import CONV2D_HALVES
 from kibi.selection.conv2d_pieces import CONV2D_PIECES
+from kibi.selection.conv2d_s16_3x3x1 import CONV2D_S16_3X3X1
 from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
 from kibi.selection.conv2d_vectors import CONV2D_VECTORS, FULLY_CONNECTED_VECTORS
 from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
@@ -42,6 +43,7 @@ VARIANTS: tuple[Variant, ...] = (
     CONV2D_BLOCKS,
     CONV2D_PIECES,
     CONV2D_INT4_BLOCKS,
+    CONV2D_S16_3X3X1,
     *CONV2D_S16_BLOCKS,
     *DEPTHWISE_3X3,
     DEPTHWISE_COLUMNS,

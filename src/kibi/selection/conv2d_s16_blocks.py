@@ -1,6 +1,6 @@
 """CONV_2D and FULLY_CONNECTED of s16 in blocks of two output channels and one to three pixels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,8 +66,7 @@ def _pack(
     if factors is None:
         return None
     params = Conv2DS16BlocksParams(
-        filter=_words(weights),
-        channels=_channels(layer.bias.astype(np.int32), factors),
+        stream=_stream(weights[:, _order(numbers)], layer.bias.astype(np.int32), factors),
         pixels=pixels,
         **numbers,
     )
@@ -77,7 +76,9 @@ def _pack(
         params,
         2 * pixels * window,
         scratch_alignment=4,
-        inplace_distance_bytes=tuple(None if each is None else _distance(params) for each in distances),
+        inplace_distance_bytes=tuple(
+            None if each is None else distance_of_blocks(params, _blocks(params)) for each in distances
+        ),
         features=needed_parts(params),
     )
 
@@ -88,32 +89,51 @@ def _window_elements(numbers: Mapping[str, int]) -> int:
     return elements + -elements % 4
 
 
-def _words(weights: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Weights `[O, K]` as words `[pairs, groups, 2]`, filled up to whole fours."""
+def _order(numbers: Mapping[str, int]) -> NDArray[np.int64]:
+    """The elements of a window in the order in which they are multiplied: pairs of runs, then what is left of odd ones."""
+    columns, depth = numbers["kernel_width"], numbers["input_channels"]
+    elements = np.arange(numbers["kernel_rows"] * columns * depth).reshape(numbers["kernel_rows"], columns, depth)
+    spread, touching = elements.transpose(1, 0, 2).reshape(-1, depth), elements.reshape(-1, columns * depth)
+    runs = spread if numbers["dilation"] > 1 else touching
+    paired = runs.shape[1] & ~1
+    return np.concatenate([runs[:, :paired].reshape(-1), runs[:, paired:].reshape(-1)])
+
+
+def _stream(weights: NDArray[np.int8], bias: NDArray[np.int32], factors: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Weights `[O, K]` as words between biases and factors `[O]`, filled up to whole fours and pairs of channels."""
     channels, elements = weights.shape
     filled = np.pad(weights, ((0, channels % 2), (0, -elements % 4)))
-    pairs = filled.reshape(-(-channels // 2), 2, -1, 4)[..., [0, 2, 1, 3]].transpose(0, 2, 1, 3)
-    return np.ascontiguousarray(pairs).reshape(-1).view("<i4").astype(np.int32)
+    pairs = -(-channels // 2)
+    words = np.ascontiguousarray(filled.reshape(pairs, 2, -1, 4)[..., [0, 2, 1, 3]].transpose(0, 2, 1, 3))
+    ends = (np.pad(each, (0, channels % 2)).reshape(pairs, 2) for each in (bias, factors))
+    first, last = (each.astype(np.int32) for each in ends)
+    return np.concatenate([first, words.reshape(pairs, -1).view("<i4").astype(np.int32), last], axis=1).reshape(-1)
 
 
-def _channels(bias: NDArray[np.int32], factors: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Biases and factors `[O]` as `[pairs, 4]` words."""
-    columns = np.pad(np.stack([bias, factors]), ((0, 0), (0, len(bias) % 2)))
-    return np.ascontiguousarray(columns.reshape(2, -1, 2).transpose(1, 0, 2)).reshape(-1).astype(np.int32)
+def distance_of_blocks(p: Conv2DS16Params | Conv2DS16BlocksParams, blocks: Sequence[int]) -> int:
+    """Returns the least distance in place, in bytes: a block's windows are read before its first channel is written.
 
-
-def _distance(p: Conv2DS16BlocksParams) -> int:
-    """The least distance in place, in bytes: a block's windows are read before its first channel is written."""
+    Args:
+        p: the layer.
+        blocks: the pixels of each block of a row.
+    """
     reads, first = [], 0
-    while first < p.output_width:
-        left = p.output_width - first
-        pixels = min(left, p.pixels) if p.pixels < _PIXELS else 2 if left in (2, 4) else _PIXELS
+    for pixels in blocks:
         for x in range(first, first + pixels):
             column = x * p.stride - p.pad
             column += max(0, -(column // p.dilation)) * p.dilation
             reads.append((column * p.input_channels, first * p.output_channels))
         first += pixels
     return DType.S16.size_bytes * least_distance(reads)
+
+
+def _blocks(p: Conv2DS16BlocksParams) -> list[int]:
+    """The pixels of each block of a row."""
+    blocks, left = list[int](), p.output_width
+    while left > 0:
+        blocks.append(min(left, p.pixels) if p.pixels < _PIXELS else 2 if left in (2, 4) else _PIXELS)
+        left -= blocks[-1]
+    return blocks
 
 
 def _most_pixels(numbers: Mapping[str, int]) -> int:

@@ -24,167 +24,128 @@
 
 enum { MOST_PIXELS = 3 };
 
-/* Runs of elements that are copied to the window of one pixel, which is in groups of four elements. */
+/* Runs of elements that are copied to the windows of neighbouring pixels. */
 typedef struct {
-    int16_t *to;                 /* where the next element goes */
-    int32_t at;                  /* its place in its group */
-    int32_t skipped;             /* bytes from the end of a group to the pixel's next one */
-    int32_t elements;            /* of a run */
-    const int16_t *const *rows;  /* a run each, at least one */
+    int16_t *to;                 /* where the next pair of elements goes: of all pixels, one after another */
+    int16_t *last;               /* the same of the last elements of runs of an odd number; at an upper half after each second one */
+    const int16_t *const *rows;  /* a run each, at least one; all of them zeros where it is NULL */
     const int16_t *const *rows_end;
-    int32_t place_bytes;         /* from where a row begins to its run */
+    int32_t place_bytes;         /* from where a row begins to the first pixel's run */
+    int32_t second_bytes;        /* from there to the second pixel's */
+    int32_t elements;            /* of a run */
+    int32_t third_bytes;         /* from the first pixel's run to the third one's */
 } runs_task;
 
 KIBI_FIELD_AT(runs_task, to, 0);
-KIBI_FIELD_AT(runs_task, at, 4);
-KIBI_FIELD_AT(runs_task, skipped, 8);
-KIBI_FIELD_AT(runs_task, elements, 12);
-KIBI_FIELD_AT(runs_task, rows, 16);
-KIBI_FIELD_AT(runs_task, rows_end, 20);
-KIBI_FIELD_AT(runs_task, place_bytes, 24);
+KIBI_FIELD_AT(runs_task, last, 4);
+KIBI_FIELD_AT(runs_task, rows, 8);
+KIBI_FIELD_AT(runs_task, rows_end, 12);
+KIBI_FIELD_AT(runs_task, place_bytes, 16);
+KIBI_FIELD_AT(runs_task, second_bytes, 20);
+KIBI_FIELD_AT(runs_task, elements, 24);
+KIBI_FIELD_AT(runs_task, third_bytes, 28);
 
-/* Copies the runs, one after another; to and at are then after them.
+/* Copies the runs, one after another.
+ *   word      copies two elements of each pixel
+ *   store     writes r10 … r12 in their place
+ *   halves    reads an element of each pixel
+ *   keep      writes r10 … r12 as the last elements of a run
+ *   pair      bytes of two elements of all pixels
  * Registers and stack:
- *   r0         task
- *   r1, r2     to, at; while a group is filled up, the elements that it wants
- *   r3, r4     skipped, elements
- *   r5, r6     rows, rows_end
- *   r7         place_bytes
- *   r8, r9     from; elements left, later less four
- *   r12, lr    elements
- *   sp + 0     r4 … r9, lr of the caller
- * Stack: 28 bytes. */
-static KIBI_NOINLINE KIBI_NAKED void copy_runs(KIBI_IN_REGISTER runs_task *task)
+ *   r0              third_bytes; before: task
+ *   r1, r2          to, last
+ *   r3              the first pixel's elements
+ *   r4, r5          rows, rows_end
+ *   r6, r7, r8      place_bytes, second_bytes, elements
+ *   r9              elements left, less four
+ *   r10, r11, r12   elements
+ *   lr              bytes from last to the next one
+ *   sp + 0          r4 … r11, lr of the caller
+ * Stack: 36 bytes. */
+#define COPY_RUNS(word, store, halves, keep, pair)                          \
+    __asm__ volatile(                                                       \
+        ".syntax unified\n"                                                 \
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                     \
+        "ldm r0, {r1, r2, r4, r5, r6, r7, r8, r9}\n"                        \
+        "mov r0, r9\n"                                                      \
+        "mov lr, #2\n"                                                      \
+        "tst r2, #2\n"                                                      \
+        "it ne\n"                                                           \
+        "movne lr, #" pair " - 2\n"                                         \
+        "1:\n" /* the next run */                                           \
+        "ldr r3, [r4], #4\n"                                                \
+        "subs r9, r8, #4\n"                                                 \
+        "cbz r3, 7f\n"                                                      \
+        "add r3, r3, r6\n"                                                  \
+        "blo 3f\n"                                                          \
+        "2:\n" /* four elements */                                          \
+        word                                                                \
+        word                                                                \
+        "subs r9, r9, #4\n"                                                 \
+        "bhs 2b\n"                                                          \
+        "3:\n"                                                              \
+        "lsls r9, r9, #31\n" /* carry: two elements, and negative: one */   \
+        "bcc 4f\n"                                                          \
+        word                                                                \
+        "4:\n"                                                              \
+        "bpl 6f\n"                                                          \
+        halves                                                              \
+        "5:\n"                                                              \
+        keep                                                                \
+        "add r2, r2, lr\n"                                                  \
+        "rsb lr, lr, #" pair "\n"                                           \
+        "6:\n"                                                              \
+        "cmp r4, r5\n"                                                      \
+        "bne 1b\n"                                                          \
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"                      \
+        "7:\n" /* zeros */                                                  \
+        "mov r10, #0\n"                                                     \
+        "mov r11, #0\n"                                                     \
+        "mov r12, #0\n"                                                     \
+        "lsrs r9, r8, #1\n"                                                 \
+        "beq 9f\n"                                                          \
+        "8:\n"                                                              \
+        store                                                               \
+        "subs r9, r9, #1\n"                                                 \
+        "bne 8b\n"                                                          \
+        "9:\n"                                                              \
+        "lsls r9, r8, #31\n"                                                \
+        "bmi 5b\n"                                                          \
+        "b 6b\n")
+
+#define STORE_3 "stm r1!, {r10, r11, r12}\n"
+#define STORE_2 "strd r10, r11, [r1], #8\n"
+#define STORE_1 "str r10, [r1], #4\n"
+#define KEEP_1 "strh r10, [r2]\n"
+#define KEEP_2 KEEP_1 "strh r11, [r2, #4]\n"
+#define HALVES_1 "ldrh r10, [r3]\n"
+#define HALVES_2 HALVES_1 "ldrh r11, [r3, r7]\n"
+
+static KIBI_NOINLINE KIBI_NAKED void copy_runs_of_3(KIBI_IN_REGISTER runs_task *task)
 {
-    __asm__ volatile(
-        ".syntax unified\n"
-        "push {r4, r5, r6, r7, r8, r9, lr}\n"
-        "ldm r0, {r1, r2, r3, r4, r5, r6, r7}\n"
-        "1:\n" /* the next run */
-        "ldr r8, [r5], #4\n"
-        "mov r9, r4\n"
-        "add r8, r8, r7\n"
-        "cbz r2, 4f\n"
-        "rsb r2, r2, #4\n"
-        "cmp r9, r2\n"
-        "blo 9f\n" /* the run ends before its first group does */
-        "sub r9, r9, r2\n"
-        "lsls r2, r2, #31\n" /* negative: one element, then carry: two */
-        "bpl 2f\n"
-        "ldrh r12, [r8], #2\n"
-        "strh r12, [r1], #2\n"
-        "2:\n"
-        "bcc 3f\n"
-        "ldr r12, [r8], #4\n"
-        "str r12, [r1], #4\n"
-        "3:\n"
-        "add r1, r1, r3\n"
-        "4:\n"
-        "subs r9, r9, #4\n"
-        "blo 6f\n"
-        "5:\n" /* whole groups, which are aligned as words */
-        "ldr r12, [r8], #4\n"
-        "ldr lr, [r8], #4\n"
-        "strd r12, lr, [r1], #8\n"
-        "add r1, r1, r3\n"
-        "subs r9, r9, #4\n"
-        "bhs 5b\n"
-        "6:\n"
-        "and r2, r9, #3\n"
-        "lsls r9, r9, #31\n" /* carry: two elements, then negative: one */
-        "bcc 7f\n"
-        "ldr r12, [r8], #4\n"
-        "str r12, [r1], #4\n"
-        "7:\n"
-        "bpl 8f\n"
-        "ldrh r12, [r8]\n"
-        "strh r12, [r1], #2\n"
-        "8:\n"
-        "cmp r5, r6\n"
-        "bne 1b\n"
-        "strd r1, r2, [r0]\n"
-        "pop {r4, r5, r6, r7, r8, r9, pc}\n"
-        "9:\n"
-        "rsb r2, r2, #4\n"
-        "add r2, r2, r9\n"
-        "10:\n"
-        "subs r9, r9, #1\n"
-        "blo 8b\n"
-        "ldrh r12, [r8], #2\n"
-        "strh r12, [r1], #2\n"
-        "b 10b\n");
+    COPY_RUNS("ldr r11, [r3, r7]\n" "ldr r12, [r3, r0]\n" "ldr r10, [r3], #4\n" STORE_3, STORE_3,
+              HALVES_2 "ldrh r12, [r3, r0]\n", KEEP_2 "strh r12, [r2, #8]\n", "12");
 }
 
-/* Zeros in the place of elements outside. */
-static KIBI_NOINLINE void clear_elements(runs_task *task, int32_t count)
+static KIBI_NOINLINE KIBI_NAKED void copy_runs_of_2(KIBI_IN_REGISTER runs_task *task)
 {
-    int16_t *to = task->to;
-    for (; count > 0; --count) {
-        *to++ = 0;
-        if (++task->at == 4) {
-            task->at = 0;
-            to += task->skipped / (int32_t)sizeof(*to);
-        }
-    }
-    task->to = to;
+    COPY_RUNS("ldr r11, [r3, r7]\n" "ldr r10, [r3], #4\n" STORE_2, STORE_2, HALVES_2, KEEP_2, "8");
 }
 
-/* Copies a run that starts at column `column`, some of which may be outside. */
-static KIBI_NOINLINE void copy_edge(runs_task *task, const int16_t *const *row, int32_t column, int32_t run,
-                                    const kibi_conv2d_s16_blocks_params *p)
+static KIBI_NOINLINE KIBI_NAKED void copy_runs_of_1(KIBI_IN_REGISTER runs_task *task)
 {
-    const int32_t depth = p->input_channels;
-    const int32_t first = column < 0 ? 0 : column;
-    const int32_t end = column + run < p->input_width ? column + run : p->input_width;
-    const int32_t inside = *row != NULL && first < end ? end - first : 0;
-    const int32_t before = inside != 0 ? first - column : run;
-    clear_elements(task, before * depth);
-    if (inside != 0) {
-        task->elements = inside * depth;
-        task->rows = row;
-        task->rows_end = row + 1;
-        task->place_bytes = first * depth * (int32_t)sizeof(**row);
-        copy_runs(task);
-        clear_elements(task, (run - before - inside) * depth);
-    }
+    COPY_RUNS("ldr r10, [r3], #4\n" STORE_1, STORE_1, HALVES_1, KEEP_1, "4");
 }
 
-/* Copies the window of one pixel, which starts at column `start`. What is left of its last group keeps what was there, whose weights
- * are 0. step: elements from a group to the next. is_whole: all rows are inside, and their columns touch. */
-static void gather(int16_t *to, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *p, int32_t start, int32_t step,
-                   int is_whole)
+static void copy_runs(runs_task *task, int32_t pixels)
 {
-    const int32_t depth = p->input_channels;
-    const int32_t run = p->dilation == 1 ? p->kernel_width : 1; /* columns that touch */
-    runs_task task;
-    task.to = to;
-    task.at = 0;
-    task.skipped = (step - 4) * (int32_t)sizeof(*to);
-    if (is_whole && (!KIBI_CONV2D_S16_BLOCKS_AT_EDGES || (start >= 0 && start + run <= p->input_width))) {
-        task.elements = run * depth;
-        task.rows = rows;
-        task.rows_end = rows + p->kernel_rows;
-        task.place_bytes = start * depth * (int32_t)sizeof(*to);
-        copy_runs(&task);
-        return;
+    if (KIBI_CONV2D_S16_BLOCKS_OF_3 && pixels == 3) {
+        copy_runs_of_3(task);
+    } else if (KIBI_CONV2D_S16_BLOCKS_OF_2 && (!KIBI_CONV2D_S16_BLOCKS_OF_1 || pixels == 2)) {
+        copy_runs_of_2(task);
+    } else if (KIBI_CONV2D_S16_BLOCKS_OF_1) {
+        copy_runs_of_1(task);
     }
-    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        int32_t column = start;
-        for (int32_t kx = 0; kx < p->kernel_width; kx += run) {
-            copy_edge(&task, rows + ky, column, run, p);
-            column += p->dilation;
-        }
-    }
-}
-
-/* True if all rows are inside, and the columns of a window touch. */
-static int are_whole(const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *p)
-{
-    int is_whole = p->dilation == 1;
-    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        is_whole = is_whole && rows[ky] != NULL;
-    }
-    return is_whole;
 }
 
 static void compute(const kibi_conv2d_s16_pixels *block, int32_t pixels)
@@ -198,14 +159,184 @@ static void compute(const kibi_conv2d_s16_pixels *block, int32_t pixels)
     }
 }
 
+/* Copies the runs of a window whose columns are spread, column by column. */
+static KIBI_NOINLINE void copy_columns(runs_task *task, const kibi_conv2d_s16_blocks_params *p, int32_t pixels)
+{
+    runs_task each = *task;
+    for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
+        const int32_t runs = kx * p->kernel_rows;
+        each.to = task->to + runs * (task->elements & ~1) * pixels;
+        each.last = task->last + runs / 2 * 2 * pixels + runs % 2;
+        copy_runs(&each, pixels);
+        each.place_bytes += p->dilation * p->input_channels * (int32_t)sizeof(*task->to);
+    }
+}
+
+/* Runs of one pixel, some of whose elements are outside. */
+typedef struct {
+    int16_t *to;                 /* as of runs_task */
+    int16_t *last;
+    const int16_t *const *rows;
+    const int16_t *const *rows_end;
+    int32_t place_bytes;         /* from where a row begins to the first element inside */
+    int32_t zeros;               /* outside before that */
+    int32_t copied;              /* inside: zeros in their place where a row is NULL */
+    int32_t zeros_after;         /* outside after these; without the last one of an odd number */
+    int32_t has_last;            /* 0: runs are of an even number; 1: the last element is outside; 2: inside */
+    int32_t pair_bytes;          /* from a pair of elements to the pixel's next one */
+} edge_task;
+
+KIBI_FIELD_AT(edge_task, to, 0);
+KIBI_FIELD_AT(edge_task, last, 4);
+KIBI_FIELD_AT(edge_task, rows, 8);
+KIBI_FIELD_AT(edge_task, rows_end, 12);
+KIBI_FIELD_AT(edge_task, place_bytes, 16);
+KIBI_FIELD_AT(edge_task, zeros, 20);
+KIBI_FIELD_AT(edge_task, copied, 24);
+KIBI_FIELD_AT(edge_task, zeros_after, 28);
+KIBI_FIELD_AT(edge_task, has_last, 32);
+KIBI_FIELD_AT(edge_task, pair_bytes, 36);
+
+/* Zeros in the place of lr elements, if there are any. */
+#define CLEAR(loop, end)                \
+    "beq " end "f\n"                    \
+    loop ":\n"                          \
+    "strh r12, [r1]\n"                  \
+    "subs lr, lr, #1\n"                 \
+    "add r1, r1, r10\n"                 \
+    "rsb r10, r10, r11\n"               \
+    "bne " loop "b\n"                   \
+    end ":\n"
+
+/* Copies the runs, one after another.
+ * Registers and stack:
+ *   r0              has_last; before: task
+ *   r1, r2          to, last
+ *   r3              elements of a row
+ *   r4, r5          rows, rows_end
+ *   r6, r7, r8, r9  place_bytes, zeros, copied, zeros_after
+ *   r10, r11        bytes from an element to the next one, pair_bytes
+ *   r12, lr         an element, and how many are left
+ *   sp + 0          r4 … r11, lr of the caller
+ * Stack: 36 bytes. */
+static KIBI_NOINLINE KIBI_NAKED void copy_edge_runs(KIBI_IN_REGISTER edge_task *task)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
+        "ldm r0, {r1, r2, r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "mov r0, r10\n"
+        "1:\n" /* the next run */
+        "ldr r3, [r4], #4\n"
+        "mov r10, #2\n"
+        "mov r12, #0\n"
+        "movs lr, r7\n"
+        CLEAR("2", "3")
+        "movs lr, r8\n"
+        "cbz r3, 9f\n"
+        "add r3, r3, r6\n"
+        "beq 5f\n"
+        "4:\n"
+        "ldrh r12, [r3], #2\n"
+        "subs lr, lr, #1\n"
+        "strh r12, [r1]\n"
+        "add r1, r1, r10\n"
+        "rsb r10, r10, r11\n"
+        "bne 4b\n"
+        "mov r12, #0\n"
+        "5:\n"
+        "movs lr, r9\n"
+        CLEAR("6", "7")
+        "cbz r0, 8f\n"
+        "cmp r0, #1\n"
+        "beq 12f\n"
+        "cmp r3, #0\n"
+        "it ne\n"
+        "ldrhne r12, [r3]\n"
+        "12:\n"
+        "strh r12, [r2]\n"
+        "tst r2, #2\n"
+        "add r2, r2, #2\n"
+        "it ne\n"
+        "addne r2, r2, r11\n"
+        "it ne\n"
+        "subne r2, r2, #4\n"
+        "8:\n"
+        "cmp r4, r5\n"
+        "bne 1b\n"
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+        "9:\n" /* the row is outside */
+        CLEAR("10", "11")
+        "b 5b\n");
+}
+
+/* Copies the window of one pixel, some of whose columns are outside. task: to and last are that pixel's. step: elements from a pair
+ * to the pixel's next one. */
+static void copy_edge(const runs_task *task, const kibi_conv2d_s16_blocks_params *p, int32_t start, int32_t step)
+{
+    const int32_t row_elements = p->input_width * p->input_channels;
+    const int32_t paired = task->elements & ~1;
+    const int32_t columns = p->dilation == 1 ? 1 : p->kernel_width;
+    edge_task edge;
+    edge.to = task->to;
+    edge.rows = task->rows;
+    edge.rows_end = task->rows_end;
+    edge.pair_bytes = step * (int32_t)sizeof(*task->to);
+    for (int32_t kx = 0; kx < columns; ++kx) {
+        const int32_t first = (start + kx * p->dilation) * p->input_channels;
+        const int32_t end = row_elements - first;
+        const int32_t inside = end < paired ? end : paired;
+        const int32_t runs = kx * p->kernel_rows;
+        const int32_t before = first < 0 ? -first : 0;
+        edge.last = task->last + runs / 2 * step + runs % 2;
+        edge.zeros = before < paired ? before : paired;
+        edge.copied = inside > edge.zeros ? inside - edge.zeros : 0;
+        edge.zeros_after = paired - edge.zeros - edge.copied;
+        edge.place_bytes = (first + edge.zeros) * (int32_t)sizeof(*task->to);
+        edge.has_last = paired == task->elements ? 0 : before <= paired && paired < end ? 2 : 1;
+        copy_edge_runs(&edge);
+        edge.to += p->kernel_rows * paired / 2 * step;
+    }
+}
+
+static int32_t limited(int32_t start, int32_t limit)
+{
+    return start < 0 ? 0 : start > limit ? limit : start;
+}
+
+/* Copies the windows of a block, some of which reach outside: where they would be inside, then those again. limit: the last start
+ * of a window that is inside. */
+static KIBI_NOINLINE void copy_edges(const runs_task *of, const kibi_conv2d_s16_blocks_params *p, int32_t start, int32_t limit,
+                                     int32_t pixels)
+{
+    const int32_t column_bytes = p->input_channels * (int32_t)sizeof(*of->to);
+    const int32_t first = limited(start, limit);
+    runs_task task = *of;
+    task.place_bytes = first * column_bytes;
+    task.second_bytes = (limited(start + p->stride, limit) - first) * column_bytes;
+    task.third_bytes = (limited(start + 2 * p->stride, limit) - first) * column_bytes;
+    if (limit >= 0 && p->dilation == 1) {
+        copy_runs(&task, pixels);
+    } else if (limit >= 0) {
+        copy_columns(&task, p, pixels);
+    }
+    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+        if (start < 0 || start > limit) {
+            copy_edge(&task, p, start, 2 * pixels);
+        }
+        task.to += 2;
+        task.last += 2;
+        start += p->stride;
+    }
+}
+
 /* Computes the last one of an odd number of channels, and throws its neighbour away. */
 static KIBI_NOINLINE void odd_channel(int16_t *output, const kibi_conv2d_s16_pixels *of, int32_t channels, int32_t pixels,
                                       int32_t groups)
 {
     int16_t both[2 * MOST_PIXELS];
     kibi_conv2d_s16_pixels block = *of;
-    block.channels += channels / 2 * 4;
-    block.filter += channels / 2 * 2 * groups;
+    block.stream += channels / 2 * (2 * groups + 4);
     block.output = both;
     block.pixel_bytes = 2 * (int32_t)sizeof(*both);
     block.end = both + 2;
@@ -224,41 +355,72 @@ static int32_t next_pixels(int32_t left, int32_t pixels)
     return left < pixels ? left : pixels;
 }
 
+/* What an activation leaves of 16 bits. */
+static int32_t range_kind(int32_t low, int32_t high)
+{
+    return high != 32767 ? KIBI_S16_RANGE
+         : low == 0      ? KIBI_S16_NOT_NEGATIVE
+         : low == -32768 ? KIBI_S16_ALL_NUMBERS
+                         : KIBI_S16_RANGE;
+}
+
 void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *params,
                             void *scratch)
 {
     const kibi_conv2d_s16_blocks_params *const p = params;
     const int32_t groups = (p->kernel_rows * p->kernel_width * p->input_channels + 3) >> 2;
-    const int32_t paired = p->output_channels & ~1;
+    const int32_t channels = p->output_channels;
+    const int32_t paired = channels & ~1;
+    const int is_narrow = p->dilation == 1;
     const uint32_t each = 0x10001u;
-    const int is_whole = are_whole(rows, p);
+    const int32_t column_bytes = p->input_channels * (int32_t)sizeof(*output);
+    const int32_t limit = p->input_width - (p->kernel_width - 1) * p->dilation - 1;
     int16_t *const windows = (int16_t *)scratch;
     int32_t start = -p->pad;
-    int32_t pixels;
+    int32_t before;
+    runs_task task;
     kibi_conv2d_s16_pixels block;
-    block.channels = KIBI_AT(int32_t, p, channels);
+    task.to = windows;
+    task.rows = rows;
+    task.rows_end = rows + p->kernel_rows;
+    task.elements = (is_narrow ? p->kernel_width : 1) * p->input_channels;
+    task.second_bytes = p->stride * column_bytes;
+    task.third_bytes = 2 * task.second_bytes;
+    before = (task.elements & ~1) * p->kernel_rows * (is_narrow ? 1 : p->kernel_width);
     block.windows = windows;
-    block.is_odd = groups & 1;
+    block.fours = groups - 1;
+    block.range_kind = range_kind(p->activation_min, p->activation_max);
     block.zero_point = p->output_zero_point;
     block.low = (uint16_t)p->activation_min * each;
     block.high = (uint16_t)p->activation_max * each;
     block.pixel_bytes = p->output_channels * (int32_t)sizeof(*output);
-    block.filter = KIBI_AT(int32_t, p, filter);
-    for (int32_t left = p->output_width; left > 0; left -= pixels) {
-        pixels = next_pixels(left, p->pixels);
-        for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-            gather(windows + 4 * pixel, rows, p, start, 4 * pixels, is_whole);
-            start += p->stride;
-        }
+    block.stream = KIBI_AT(int32_t, p, stream);
+    for (int32_t left = p->output_width; left > 0;) {
+        const int32_t pixels = next_pixels(left, p->pixels);
+        const int32_t windows_stride = pixels * p->stride;
+        const int32_t last_start = limit - windows_stride + p->stride;
+        task.last = windows + before * pixels;
         block.windows_end = windows + 4 * groups * pixels;
-        block.output = output;
-        block.end = output + paired;
-        if (paired != 0) {
-            compute(&block, pixels);
-        }
-        if (KIBI_CONV2D_S16_BLOCKS_OF_ODD_CHANNELS && paired != p->output_channels) {
-            odd_channel(output + paired, &block, p->output_channels, pixels, groups);
-        }
-        output += pixels * p->output_channels;
+        do {
+            task.place_bytes = start * column_bytes;
+            if (KIBI_CONV2D_S16_BLOCKS_AT_EDGES && (start < 0 || start > last_start)) {
+                copy_edges(&task, p, start, limit, pixels);
+            } else if (is_narrow) {
+                copy_runs(&task, pixels);
+            } else {
+                copy_columns(&task, p, pixels);
+            }
+            block.output = output;
+            block.end = output + paired;
+            if (paired != 0) {
+                compute(&block, pixels);
+            }
+            if (KIBI_CONV2D_S16_BLOCKS_OF_ODD_CHANNELS && paired != channels) {
+                odd_channel(output + paired, &block, channels, pixels, groups);
+            }
+            start += windows_stride;
+            output += pixels * channels;
+            left -= pixels;
+        } while (left > 4);
     }
 }

@@ -1,18 +1,51 @@
 /* Two channels of two pixels of a convolution of int16, Armv7E-M: the same instructions from every compiler. */
 #include "kibi_conv2d_s16_pixels.h"
 
-#define GROUP KIBI_S16_WEIGHTS KIBI_S16_PIXEL("r4", "r5") KIBI_S16_PIXEL("r6", "r7")
+/* Two elements of both pixels, times the weights of both channels. */
+#define TWO(first_weights, second_weights, element0, element1, from0, from1)     \
+    "smlad r6, " element1 ", " first_weights ", " from0 "\n"                     \
+    "smlad r7, " element1 ", " second_weights ", " from1 "\n"                    \
+    "smlad r4, " element0 ", " first_weights ", r4\n"                            \
+    "smlad r5, " element0 ", " second_weights ", r5\n"
+
+/* Four elements of both pixels: the words of both channels' weights widen in pairs (0, 2) and (1, 3), which hold the weights of
+ * elements 0 and 1, and of 2 and 3. */
+#define FOUR(from0, from1)                      \
+    "ldrd r10, r11, [r0], #8\n"                 \
+    "ldm r1!, {r3, r8, r12, lr}\n"              \
+    "sxtb16 r2, r10\n"                          \
+    "sxtb16 r9, r11\n"                          \
+    "sxtb16 r10, r10, ror #8\n"                 \
+    "sxtb16 r11, r11, ror #8\n"                 \
+    TWO("r2", "r9", "r3", "r8", from0, from1)   \
+    TWO("r10", "r11", "r12", "lr", "r6", "r7")
+
+#define OUTPUTS(cut)                    \
+    cut("r4", "r5")                     \
+    cut("r6", "r7")                     \
+    "str r6, [r12, lr]\n"               \
+    "str r4, [r12], #4\n"
 
 KIBI_NAKED void kibi_conv2d_s16_pixels2(KIBI_IN_REGISTER const kibi_conv2d_s16_pixels *task)
 {
     __asm__ volatile(
         KIBI_S16_PIXELS_BEGIN
-        "mov r6, r4\n"
-        "mov r7, r5\n"
-        KIBI_S16_PIXELS_LOOP(GROUP, GROUP GROUP, "r2")
+        /* The first four elements begin the sums of both pixels with the biases; an even number of fours goes on in the middle of
+         * the loop. */
+        FOUR("r4", "r5")
+        "bmi 12f\n"
+        "b 13f\n"
+        "11:\n" /* eight elements */
+        FOUR("r6", "r7")
+        "12:\n"
+        FOUR("r6", "r7")
+        "13:\n"
+        KIBI_S16_PIXELS_UNTIL_END("r2")
         KIBI_S16_PIXELS_FINISH
-        KIBI_S16_FINISH_PIXEL("r4", "r5")
-        KIBI_S16_NEXT_PIXEL
-        KIBI_S16_FINISH_PIXEL("r6", "r7")
+        KIBI_S16_SCALE("r4", "r5")
+        KIBI_S16_SCALE("r6", "r7")
+        KIBI_S16_RELU(OUTPUTS(KIBI_S16_NOT_NEGATIVE_CUT))
+        KIBI_S16_ALL(OUTPUTS(KIBI_S16_ALL_CUT))
+        KIBI_S16_RANGES(OUTPUTS(KIBI_S16_CUT_TO_RANGE))
         KIBI_S16_PIXELS_END);
 }

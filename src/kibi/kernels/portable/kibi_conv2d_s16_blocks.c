@@ -4,23 +4,30 @@
 
 #include "kibi_requantize.h"
 
-/* Copies the window that starts at column `start`, filled up to whole fours. Returns what is after it. */
+/* Copies the window that starts at column `start`: the pairs of all its runs, then what is left of runs of an odd number; filled up
+ * to whole fours. Returns what is after it. */
 static int16_t *gather(int16_t *to, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *p, int32_t start)
 {
     const int32_t depth = p->input_channels;
-    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
-        for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
-            const int32_t column = start + kx * p->dilation;
-            const int is_inside = rows[ky] != NULL && column >= 0 && column < p->input_width;
-            for (int32_t k = 0; k < depth; ++k) {
-                *to++ = is_inside ? rows[ky][column * depth + k] : 0;
-            }
+    const int32_t run = p->dilation == 1 ? p->kernel_width * depth : depth;
+    const int32_t elements = p->kernel_rows * p->kernel_width * depth;
+    const int32_t runs = elements / run;
+    int16_t *last = to + runs * (run & ~1);
+    int16_t *const end = to + ((elements + 3) & ~3);
+    for (int32_t k = 0; k < runs; ++k) {
+        const int16_t *const row = rows[k % p->kernel_rows];
+        const int32_t first = start + k / p->kernel_rows * p->dilation;
+        for (int32_t e = 0; e < run; ++e) {
+            const int32_t column = first + e / depth;
+            const int is_inside = row != NULL && column >= 0 && column < p->input_width;
+            int16_t *const place = e == (run & ~1) ? last++ : to++;
+            *place = is_inside ? row[column * depth + e % depth] : 0;
         }
     }
-    for (int32_t k = p->kernel_rows * p->kernel_width * depth; (k & 3) != 0; ++k) {
-        *to++ = 0;
+    while (last != end) {
+        *last++ = 0;
     }
-    return to;
+    return end;
 }
 
 /* A sum, plus the products of a word's four weights. */
@@ -43,19 +50,19 @@ static int16_t output_of(uint32_t sum, int32_t factor, const kibi_conv2d_s16_blo
 /* Computes the channels of one pixel from its window. */
 static void pixel(int16_t *output, const int16_t *window, int32_t elements, const kibi_conv2d_s16_blocks_params *p)
 {
-    const int32_t *words = KIBI_AT(int32_t, p, filter);
-    const int32_t *channel = KIBI_AT(int32_t, p, channels);
+    const int32_t *words = KIBI_AT(int32_t, p, stream);
     for (int32_t o = 0; o < p->output_channels; o += 2) {
-        uint32_t sums[2] = {(uint32_t)channel[0], (uint32_t)channel[1]};
+        uint32_t sums[2] = {(uint32_t)words[0], (uint32_t)words[1]};
+        words += 2;
         for (int32_t k = 0; k < elements; k += 4) {
             sums[0] = add_word(sums[0], (uint32_t)*words++, window + k);
             sums[1] = add_word(sums[1], (uint32_t)*words++, window + k);
         }
-        output[o] = output_of(sums[0], channel[2], p);
+        output[o] = output_of(sums[0], words[0], p);
         if (o + 1 < p->output_channels) {
-            output[o + 1] = output_of(sums[1], channel[3], p);
+            output[o + 1] = output_of(sums[1], words[1], p);
         }
-        channel += 4;
+        words += 2;
     }
 }
 

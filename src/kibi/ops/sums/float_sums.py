@@ -193,6 +193,10 @@ def convolution_params(view: NodeView, window: Window, weights: Float32, activat
     }
 
 
+_IN_REGISTERS = {(3, 3): "KIBI_CONV2D_F32_OF_3X3X1", (3, 9): "KIBI_CONV2D_F32_OF_3X3X3"}
+"""Parts of the kernel by the rows of a window and the elements of each."""
+
+
 def convolution_call(view: NodeView, window: Window, weights: Float32, activation: Activation) -> KernelCall:
     """The call of `kibi_conv2d_f32`; arguments as in `convolution_rows`."""
     outputs, depth = len(weights), weights.shape[3]
@@ -200,6 +204,14 @@ def convolution_call(view: NodeView, window: Window, weights: Float32, activatio
     shared = convolution_params(view, window, weights, activation)
     params = Conv2DF32Params(**shared, output_channels=outputs, groups=groups)
     distance = _FLOAT_BYTES * grouped_distance(window, outputs, depth)
-    # The part that saves instructions where a group has four output channels.
-    fast = frozenset({"KIBI_CONV2D_F32_OF_FOURS"} if outputs // groups >= FLOAT_BLOCK else ())
-    return KernelCall("kibi_conv2d_f32", params, inplace_distance_bytes=(distance,), features=fast)
+    # The parts that save instructions where a group has four output channels, and where small windows fit the registers.
+    fours = frozenset({"KIBI_CONV2D_F32_OF_FOURS"} if outputs // groups >= FLOAT_BLOCK else ())
+    is_small = bool(fours) and groups == window.dilation_width == 1 and outputs % FLOAT_BLOCK == 0
+    small = _IN_REGISTERS.get((window.kernel_rows, window.kernel_width * depth)) if is_small else None
+    return KernelCall(
+        "kibi_conv2d_f32",
+        params,
+        inplace_distance_bytes=(distance,),
+        features=fours | ({small} if small else set()),
+        least_features=fours,
+    )

@@ -304,15 +304,28 @@ def _of_four(weights: Numbers, blocks: NDArray[np.int32], channels: int) -> Unpa
 
 
 def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
-    """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O]: windows in whole fours."""
+    """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O]: pairs of runs, then the rest of these."""
     p = call.numbers
-    shape = (p.output_channels, p.kernel_rows, p.kernel_width, p.input_channels)
-    pairs, size = -(-p.output_channels // 2), int(np.prod(shape[1:]))
-    words = call.array("filter", pairs, -(-size // 4), 2).transpose(0, 2, 1)
-    found = np.ascontiguousarray(words).view(np.int8).reshape(2 * pairs, -1, 4)[..., [0, 2, 1, 3]]
-    weights = found.reshape(2 * pairs, -1)[: p.output_channels, :size]
-    constants = call.array("channels", pairs, 2, 2).transpose(1, 0, 2).reshape(2, -1)[:, : p.output_channels]
-    return weights.astype(np.int64).reshape(shape), constants.astype(np.int64)
+    window = (p.kernel_rows, p.kernel_width, p.input_channels)
+    pairs, size = -(-p.output_channels // 2), int(np.prod(window))
+    words = call.array("stream", pairs, -(-size // 4) + 2, 2)
+    found = np.ascontiguousarray(words[:, 1:-1].transpose(0, 2, 1)).view(np.int8).reshape(2 * pairs, -1, 4)
+    ordered = found[..., [0, 2, 1, 3]].reshape(2 * pairs, -1)[: p.output_channels, :size]
+    places = np.arange(size).reshape(window)
+    runs = places.transpose(1, 0, 2).reshape(-1, window[2]) if p.dilation > 1 else places.reshape(window[0], -1)
+    whole = runs.shape[1] // 2 * 2
+    weights = np.zeros(ordered.shape, np.int64)
+    weights[:, np.append(runs[:, :whole], runs[:, whole:])] = ordered
+    constants = words[:, [0, -1]].transpose(1, 0, 2).reshape(2, -1)[:, : p.output_channels]
+    return weights.reshape(-1, *window), constants.astype(np.int64)
+
+
+def _of_s16_single(call: Call) -> tuple[Numbers, Numbers]:
+    """Weights [O, 3, 3, 1], and biases and factors [2, O]."""
+    words = call.array("channels", call.numbers.output_channels, 7)
+    halves = np.ascontiguousarray(words[:, 2:]).view("<i2").astype(np.int64)
+    weights = halves[:, [0, 1, 6, 2, 3, 7, 4, 5, 8]]
+    return weights.reshape(-1, 3, 3, 1), words[:, :2].T.astype(np.int64)
 
 
 _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
@@ -352,11 +365,14 @@ def convolution(call: Call) -> None:
     finish(call, convolve(call, weights, groups, fill), scaling)
 
 
-@kernel("kibi_conv2d_s16_blocks")
+_OF_S16 = {"kibi_conv2d_s16_3x3x1": _of_s16_single, "kibi_conv2d_s16_blocks": _of_s16_blocks}
+
+
+@kernel(*_OF_S16)
 def convolution_of_s16(call: Call) -> None:
     """CONV_2D of s16: the high half of each sum times its factor, rounded half up."""
     p = call.numbers
-    weights, constants = call.once(lambda: _of_s16_blocks(call))
+    weights, constants = call.once(lambda: _OF_S16[call.kernel](call))
     whole = convolve(call, weights, 1, 0).astype(np.int64) + constants[0]
-    scaled = (whole * constants[1] + (1 << 31)) >> 32
-    call.write(np.clip(scaled + p.output_zero_point, p.activation_min, p.activation_max).astype(np.int16))
+    scaled = ((whole * constants[1] + (1 << 31)) >> 32) + getattr(p, "output_zero_point", 0)
+    call.write(np.clip(scaled, p.activation_min, p.activation_max).astype(np.int16))
