@@ -9,9 +9,9 @@ from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DPiecesParams
 from kibi.ops.overlap import least_distance
-from kibi.selection.conv2d_blocks import paired_channels, paired_words
+from kibi.selection.conv2d_blocks import constants_of, paired_words
 from kibi.selection.convolution_call import window_of
-from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts
+from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs
 from kibi.selection.sums import MOST_SIZE, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
@@ -95,16 +95,30 @@ def pack(call: KernelCall) -> KernelCall | None:
     packed = packed_pairs(channels.weights)
     if pieces is None or sums is None or not fit_words(packed):
         return None
+    constants, rounds_once = constants_of(layer, channels.weights, sums, packed)
     params = Conv2DPiecesParams(
         filter=paired_words(packed),
-        channels=paired_channels(starts(sums.bias, packed, sums.shift), sums.multiplier),
+        channels=constants,
+        rounds_once=int(rounds_once),
         padding=np.full(layer.input_channels, layer.padding[0], np.int8),
         elements_at_once=pieces.elements,
         pairs_at_once=pieces.pairs,
         **layer.scalars_for(Conv2DPiecesParams),
     )
     distance = _distance(call, 2 * pieces.pairs)
-    return KernelCall("kibi_conv2d_s8_pieces", params, pieces.scratch_bytes, inplace_distance_bytes=(distance,))
+    parts = {
+        "ROUNDED_ONCE": rounds_once,
+        "ROUNDED_TWICE": not rounds_once,
+        "OF_CLAMPS": (layer.activation_min, layer.activation_max) != (-128, 127),
+    }
+    features = frozenset(f"KIBI_CONV2D_PIECES_{name}" for name, is_needed in parts.items() if is_needed)
+    return KernelCall(
+        "kibi_conv2d_s8_pieces",
+        params,
+        pieces.scratch_bytes,
+        inplace_distance_bytes=(distance,),
+        features=features,
+    )
 
 
 def _pieces(layer: Conv2DS8Params, most_bytes: int) -> Pieces | None:

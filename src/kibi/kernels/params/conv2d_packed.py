@@ -203,8 +203,8 @@ class Conv2DPiecesParams(Params, kernels=("kibi_conv2d_s8_pieces",)):
     )
     channels: Array = array(
         DType.S32,
-        "[pairs of channels][4]: the numbers from which both sums start, and both multipliers, as in kibi_conv2d_s8_blocks_params "
-        "where outputs are rounded twice",
+        "[pairs of channels][4]: the numbers from which both sums start, and both multipliers or factors, as in "
+        "kibi_conv2d_s8_blocks_params",
         is_packed=True,
     )
     padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
@@ -222,6 +222,7 @@ class Conv2DPiecesParams(Params, kernels=("kibi_conv2d_s8_pieces",)):
     pad: int = number(DType.S16, "columns of padding before the first input column")
     elements_at_once: int = number(DType.S16, "elements of a window in a piece, a multiple of 4")
     pairs_at_once: int = number(DType.S16, "pairs of channels whose sums are kept")
+    rounds_once: int = number(DType.S16, "1: outputs are rounded once, with a fraction of 11 bits; 0: twice")
     contract = """
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, \
             min(kernel_width, min(stride, min(dilation, min(elements_at_once, pairs_at_once)))))))))
@@ -235,6 +236,13 @@ class Conv2DPiecesParams(Params, kernels=("kibi_conv2d_s8_pieces",)):
         output: output_width * output_channels
         scratch: 16 * pairs_at_once + 4 * elements_at_once aligned 4
     """
+    parts = MappingProxyType(
+        {
+            "KIBI_CONV2D_PIECES_ROUNDED_ONCE": ("rounds_once <= 0",),
+            "KIBI_CONV2D_PIECES_ROUNDED_TWICE": ("1 <= rounds_once",),
+            "KIBI_CONV2D_PIECES_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),
+        }
+    )
 
 
 class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):

@@ -93,12 +93,6 @@ def _of_blocks(call: Call) -> Unpacked:
     return weights, rounded_once(raised, factors, CONVOLUTION_BITS)
 
 
-def _of_pieces(call: Call) -> Unpacked:
-    """The same of windows in pieces, whose outputs are rounded twice."""
-    weights, raised, factors = _in_fours(call)
-    return weights, _rounded_twice(raised, factors)
-
-
 def _in_fours(call: Call) -> tuple[Numbers, Numbers, Numbers]:
     """Weights, what 256-fold sums start from, and multipliers or factors of each channel.
 
@@ -324,7 +318,7 @@ _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_int4": of_int4,
     _INT4_BLOCKS: _of_blocks,
     "kibi_conv2d_s8_lanes": _of_lanes,
-    "kibi_conv2d_s8_pieces": _of_pieces,
+    "kibi_conv2d_s8_pieces": _of_blocks,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
     "kibi_depthwise_conv2d_s8_3x3_multiplied": _of_three_by_three_multiplied,
