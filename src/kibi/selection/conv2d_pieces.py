@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
@@ -26,7 +27,7 @@ _LEAST_ELEMENTS = 16
 _PAIR_BYTES, _ELEMENT_BYTES = 16, 4
 _MOST_PARTS = 16
 """Of the channels: each reads the windows again."""
-_PAIR, _WIDEN, _CALL = 14, 2.25, 90
+_PAIR, _WIDEN, _CALL = 12, 2, 90
 """Instructions: for a pair of channels and a piece beside its products, to widen an element of two windows, and for a piece."""
 
 
@@ -97,7 +98,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         return None
     constants, rounds_once = constants_of(layer, channels.weights, sums, packed)
     params = Conv2DPiecesParams(
-        filter=paired_words(packed),
+        filter=_in_pieces(paired_words(packed).reshape(-(-len(packed) // 2), -1), pieces.elements // 2),
         channels=constants,
         rounds_once=int(rounds_once),
         padding=np.full(layer.input_channels, layer.padding[0], np.int8),
@@ -119,6 +120,11 @@ def pack(call: KernelCall) -> KernelCall | None:
         inplace_distance_bytes=(distance,),
         features=features,
     )
+
+
+def _in_pieces(words: NDArray[np.int32], at_once: int) -> NDArray[np.int32]:
+    """The words `[pairs, N]` of one piece of all pairs after the other; a piece has so many of a pair's words."""
+    return np.concatenate([words[:, first : first + at_once].reshape(-1) for first in range(0, words.shape[1], at_once)])
 
 
 def _pieces(layer: Conv2DS8Params, most_bytes: int) -> Pieces | None:

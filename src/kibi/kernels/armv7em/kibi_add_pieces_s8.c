@@ -9,49 +9,50 @@ KIBI_FIELD_AT(kibi_add_pieces, sums_end, 4);
 KIBI_FIELD_AT(kibi_add_pieces, windows, 8);
 KIBI_FIELD_AT(kibi_add_pieces, windows_end, 12);
 KIBI_FIELD_AT(kibi_add_pieces, filter, 16);
-KIBI_FIELD_AT(kibi_add_pieces, skip, 20);
 
 /* Two groups of four elements: 23 instructions of four bytes. */
 #define TWO_GROUPS "92"
+
+/* Loads the weights of a second group, and goes to it, so many times two groups before the last one. */
+#define ENTER_SECOND(before) "ldrd r10, r11, [r0], #8\n b.w 17b - " before " * " TWO_GROUPS "\n"
 
 /* Registers and stack:
  *   r0         the weights; before: task
  *   r1         the windows; before: where the loop is entered
  *   r2, r3     even elements
  *   r4 … r7    the sums, of both channels of each pixel in turn
- *   r8 … r11   weights of both channels, of two groups; after a pair: its sums, where the sums end, bytes to skip
+ *   r8 … r11   weights of both channels, of two groups; after a pair: its sums, where the sums end
  *   r12, lr    the other elements; r12: where the windows end
  *   sp + 0     the next sums
  *   sp + 4     where the sums end
  *   sp + 8     where the windows begin
  *   sp + 12    where the windows end
  *   sp + 16    where the loop is entered
- *   sp + 20    bytes to skip
- *   sp + 24    r4 … r11, lr of the caller
- * Stack: 60 bytes. */
+ *   sp + 20    r4 … r11, lr of the caller
+ * Stack: 56 bytes. */
 KIBI_NAKED void kibi_add_pieces_s8(KIBI_IN_REGISTER const kibi_add_pieces *task)
 {
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
-        "sub sp, sp, #24\n"
-        "ldm r0, {r6, r7, r8, r9, r10, r11}\n"
+        "sub sp, sp, #20\n"
+        "ldm r0, {r6, r7, r8, r9, r10}\n"
         "mov r0, r10\n"
-        /* Eight groups an iteration: the first one leaves out what is missing from the groups, of 16 bytes in the windows, to a multiple. */
+        /* Sixteen groups an iteration: the first one leaves out what is missing from the groups, of 16 bytes in the windows, to a multiple. */
         "subs r4, r8, r9\n"
-        "ubfx r4, r4, #4, #3\n"
+        "ubfx r4, r4, #4, #4\n"
         KIBI_ENTER_SECOND_STEPS(TWO_GROUPS)
         /* Addresses that are loaded to pc have the lowest bit set: Thumb. */
         "orr r10, r4, #1\n"
-        "stm sp, {r6, r7, r8, r9, r10, r11}\n"
+        "stm sp, {r6, r7, r8, r9, r10}\n"
         "1:\n" /* the next pair of channels */
         "ldr r2, [sp]\n"
         "ldr r1, [sp, #8]\n"
         "ldm r2, {r4, r5, r6, r7}\n"
         "ldr pc, [sp, #16]\n"
         ".p2align 2\n"
-        "11:\n" /* eight groups an iteration */
-        ".rept 4\n"
+        "11:\n" /* sixteen groups an iteration */
+        ".rept 8\n"
         "ldm r0!, {r8, r9, r10, r11}\n" KIBI_GROUP_OF_2("r8", "r9")
         "17:\n" KIBI_GROUP_OF_2("r10", "r11")
         ".endr\n"
@@ -59,19 +60,15 @@ KIBI_NAKED void kibi_add_pieces_s8(KIBI_IN_REGISTER const kibi_add_pieces *task)
         "cmp r1, r12\n"
         "bne.w 11b\n"
         "ldrd r8, r9, [sp]\n"
-        "ldr r10, [sp, #20]\n"
         "stm r8!, {r4, r5, r6, r7}\n"
         "str r8, [sp]\n"
-        "add r0, r0, r10\n"
         "cmp r8, r9\n"
         "bne.w 1b\n"
-        "add sp, sp, #24\n"
+        "add sp, sp, #20\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
         /* The loop is entered at a second group: for each pair of groups its weights are loaded before. */
         ".p2align 2\n"
         "16:\n"
-        "ldrd r10, r11, [r0], #8\n b.w 17b - 3 * " TWO_GROUPS "\n"
-        "ldrd r10, r11, [r0], #8\n b.w 17b - 2 * " TWO_GROUPS "\n"
-        "ldrd r10, r11, [r0], #8\n b.w 17b - " TWO_GROUPS "\n"
-        "ldrd r10, r11, [r0], #8\n b.w 17b\n");
+        ENTER_SECOND("7") ENTER_SECOND("6") ENTER_SECOND("5") ENTER_SECOND("4")
+        ENTER_SECOND("3") ENTER_SECOND("2") ENTER_SECOND("1") ENTER_SECOND("0"));
 }

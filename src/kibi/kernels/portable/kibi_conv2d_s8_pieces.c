@@ -17,10 +17,12 @@ typedef struct {
     kibi_finish_pieces end;
 } block;
 
-/* Where the next piece begins. */
+/* What is left of both windows: the rest of a run of neighbours, then the runs from a row's column on. */
 typedef struct {
+    const int8_t *from[2];
+    int32_t left; /* elements of that run */
     const int8_t *const *row;
-    int32_t place; /* elements of that row of a window */
+    int32_t column; /* of the window; 0 where a run is a whole row */
 } cursor;
 
 /* The first element of a column, which may be outside. */
@@ -29,33 +31,42 @@ static inline const int8_t *column_of(const kibi_conv2d_s8_pieces_params *p, con
     return column >= 0 && column < p->input_width ? row + column * p->input_channels : KIBI_AT(int8_t, p, padding);
 }
 
-/* Widens `count` elements of both windows: runs of neighbours in a row, or the channels of a column. */
-static KIBI_NOINLINE int16_t *widen(int16_t *to, const block *b, cursor *at, int32_t count)
+/* The next run: all elements of a row, or the channels of a column where windows reach outside or have gaps. */
+static KIBI_NOINLINE void next_run(cursor *at, const block *b)
 {
     const kibi_conv2d_s8_pieces_params *const p = b->params;
-    const int32_t depth = p->input_channels;
-    while (count > 0) {
-        const int8_t *from[2];
-        int32_t elements;
-        if (b->is_inside) {
-            from[0] = *at->row + b->start * depth + at->place;
-            from[1] = from[0] + b->distance * depth;
-            elements = p->kernel_width * depth - at->place;
-        } else {
-            const int32_t offset = at->place % depth;
-            const int32_t column = b->start + at->place / depth * p->dilation;
-            from[0] = column_of(p, *at->row, column) + offset;
-            from[1] = column_of(p, *at->row, column + b->distance) + offset;
-            elements = depth - offset;
-        }
-        elements = elements < count ? elements : count;
-        to = kibi_widen2_s8(to, from, elements);
-        count -= elements;
-        at->place += elements;
-        if (at->place == p->kernel_width * depth) {
-            at->place = 0;
+    const int8_t *const row = *at->row;
+    if (b->is_inside) {
+        at->from[0] = row + b->start * p->input_channels;
+        at->from[1] = at->from[0] + b->distance * p->input_channels;
+        at->left = p->kernel_width * p->input_channels;
+        ++at->row;
+    } else {
+        const int32_t column = b->start + at->column * p->dilation;
+        at->from[0] = column_of(p, row, column);
+        at->from[1] = column_of(p, row, column + b->distance);
+        at->left = p->input_channels;
+        if (++at->column == p->kernel_width) {
+            at->column = 0;
             ++at->row;
         }
+    }
+}
+
+/* Widens `count` elements of both windows. */
+static inline int16_t *widen(int16_t *to, const block *b, cursor *at, int32_t count)
+{
+    while (count > 0) {
+        int32_t elements;
+        if (at->left == 0) {
+            next_run(at, b);
+        }
+        elements = at->left < count ? at->left : count;
+        to = kibi_widen2_s8(to, at->from, elements);
+        count -= elements;
+        at->left -= elements;
+        at->from[0] += elements;
+        at->from[1] += elements;
     }
     return to;
 }
@@ -101,20 +112,24 @@ static KIBI_NOINLINE void channels(int8_t *output, block *b, int32_t first, int3
 {
     const kibi_conv2d_s8_pieces_params *const p = b->params;
     const int32_t size = p->kernel_rows * p->kernel_width * p->input_channels;
-    cursor at = {b->rows, 0};
+    const int32_t *filter = KIBI_AT(int32_t, p, filter);
+    const int32_t pairs = (p->output_channels + 1) / 2;
+    cursor at;
     kibi_add_pieces task;
+    at.left = 0;
+    at.row = b->rows;
+    at.column = 0;
     task.sums = sums;
     task.sums_end = sums + (count + 1) / 2 * 4;
     task.windows = (int16_t *)(sums + 4 * p->pairs_at_once);
-    task.filter = KIBI_AT(int32_t, p, filter) + first / 2 * (size / 2);
     b->end.channels = KIBI_AT(int32_t, p, channels) + first / 2 * 4;
     begin(&task, b->end.channels);
     for (int32_t left = size; left > 0;) {
         const int32_t elements = left < p->elements_at_once ? left : p->elements_at_once;
         task.windows_end = widen((int16_t *)(sums + 4 * p->pairs_at_once), b, &at, elements);
-        task.skip = (size - elements) * 2;
+        task.filter = filter + first / 2 * (elements / 2);
         kibi_add_pieces_s8(&task);
-        task.filter += elements / 2;
+        filter += pairs * (elements / 2);
         left -= elements;
     }
     finish(output + first, b, &task, count);

@@ -120,7 +120,10 @@ def _in_fours(call: Call) -> tuple[Numbers, Numbers, Numbers]:
 def _of_pairs(call: Call, pairs: int, words: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The weights of pairs of channels, [pairs, words], and what their sums start from, with their factors, [pairs, 4]."""
     if call.kernel.startswith("kibi_conv2d_s8_pieces"):
-        return call.array("filter", pairs, words), call.array("channels", pairs, 4)
+        at_once, filter_ = call.numbers.elements_at_once // 2, call.array("filter", pairs * words)
+        ends = [(first * pairs, min(words, first + at_once) * pairs) for first in range(0, words, at_once)]
+        parts = [filter_[first:end].reshape(pairs, -1) for first, end in ends]
+        return np.concatenate(parts, axis=1), call.array("channels", pairs, 4)
     stream = call.array("stream", pairs, words + 4)
     return stream[:, 2:-2], stream[:, [0, 1, -2, -1]]
 
