@@ -124,7 +124,9 @@ def pack(call: KernelCall) -> KernelCall | None:
 
 def _in_pieces(words: NDArray[np.int32], at_once: int) -> NDArray[np.int32]:
     """The words `[pairs, N]` of one piece of all pairs after the other; a piece has so many of a pair's words."""
-    return np.concatenate([words[:, first : first + at_once].reshape(-1) for first in range(0, words.shape[1], at_once)])
+    return np.concatenate(
+        [words[:, first : first + at_once].reshape(-1) for first in range(0, words.shape[1], at_once)]
+    )
 
 
 def _pieces(layer: Conv2DS8Params, most_bytes: int) -> Pieces | None:

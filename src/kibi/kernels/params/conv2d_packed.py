@@ -197,7 +197,7 @@ class Conv2DPiecesParams(Params, kernels=("kibi_conv2d_s8_pieces",)):
 
     filter: Array = array(
         DType.S32,
-        "of one piece after the other: [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, "
+        "of piece after piece: [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, "
         "in the order in which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one",
         is_packed=True,
     )

@@ -82,9 +82,8 @@ typedef struct {
 void kibi_conv2d_s8_blocks_odd(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_odd_params *params, void *scratch);
 
 typedef struct {
-    /* of one piece after the other: [pairs of channels][groups of four elements][2]: each word has four weights in
-     * packed pairs, in the order in which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd
-     * last one */
+    /* of piece after piece: [pairs of channels][groups of four elements][2]: each word has four weights in packed
+     * pairs, in the order in which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one */
     const int32_t *filter;
     /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers or factors, as in
      * kibi_conv2d_s8_blocks_params */
