@@ -75,10 +75,12 @@ static inline int16_t *widen(int16_t *to, const block *b, cursor *at, int32_t co
 static inline void begin(kibi_add_pieces *task, const int32_t *channel)
 {
     for (int32_t *sum = task->sums; sum != task->sums_end; sum += 4) {
-        sum[0] = channel[0];
-        sum[1] = channel[1];
-        sum[2] = channel[0];
-        sum[3] = channel[1];
+        const int32_t first = channel[0];
+        const int32_t second = channel[1];
+        sum[0] = first;
+        sum[1] = second;
+        sum[2] = first;
+        sum[3] = second;
         channel += 4;
     }
 }
