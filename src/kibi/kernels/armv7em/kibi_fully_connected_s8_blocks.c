@@ -4,16 +4,9 @@
 
 #include "kibi_dsp.h"
 
-/* Blocks of eight channels are scaled in their registers, and their products go by four fours of elements; else all sums are scaled by
- * one loop, and products go by two fours, which is shorter and slower. */
+/* Blocks of eight channels are scaled in their registers; else all sums are scaled by one loop, which is shorter and slower. */
 #ifndef KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS
 #define KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS 1
-#endif
-/* Fours in an iteration but the last one. */
-#if KIBI_FULLY_CONNECTED_S8_BLOCKS_OF_EIGHTS
-#define MORE_FOURS "3"
-#else
-#define MORE_FOURS "1"
 #endif
 /* Parts that a library leaves out where the outputs of no layer, or of every one, are rounded once. */
 #ifndef KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_ONCE
@@ -177,15 +170,13 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "and r3, r4, #3\n"
         "str r3, [sp, #88]\n"
         "lsrs r5, r4, #2\n"
-        /* Where a piece is begun: the first iteration leaves out what is missing to a multiple; or at 13 without a four. */
         "adr.w r3, 10f\n"
-        "rsb r6, r5, #0\n"
-        "and r6, r6, #" MORE_FOURS "\n"
-        "movs r7, #124\n" /* bytes of a four: 31 instructions */
-        "mla r3, r6, r7, r3\n"
-        "cmp r5, #0\n"
+        /* Where a piece is begun: at 10, at 11 with an odd number of fours, at 13 with none. */
+        "lsrs r6, r5, #1\n"
         "it eq\n"
         "adreq.w r3, 13f\n"
+        "it cs\n" /* an odd number of fours */
+        "adrcs.w r3, 11f\n"
         "orr r3, r3, #1\n"
         /* A four of elements has a word of weights for each of eight channels: 32 bytes. */
         "lsls r5, r5, #5\n"
@@ -211,16 +202,14 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "add r3, r3, r0\n"
         "strd r3, lr, [sp]\n"
         "ldr pc, [sp, #80]\n"
-        ".p2align 2\n"
-        "10:\n" /* all fours of an iteration */
-        ".rept " MORE_FOURS "\n"
+        "10:\n" /* two fours an iteration */
         "ldr r2, [r1], #4\n" EIGHT
-        ".endr\n"
+        "11:\n" /* enter with an odd number */
         "ldr r2, [r1], #4\n"
         "12:\n" EIGHT /* enter with elements in r2 */
         "ldr r3, [sp]\n"
         "cmp r0, r3\n"
-        "bne.w 10b\n"
+        "bne 10b\n"
         "13:\n" /* whole fours of the piece are done */
         "ldr r2, [sp, #4]\n"
         "cmp r2, #0\n"
