@@ -22,7 +22,7 @@ from kibi.ops.windows.convolution_blocks import (
 from kibi.quant import wrap_s32
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch, dense, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
-from kibi.selection.single_rounding import SingleRounding, single_rounding
+from kibi.selection.single_rounding import single_rounding
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
@@ -51,13 +51,10 @@ def pack(call: KernelCall) -> KernelCall | None:
         return None
     sizes = block_sizes(layer.output_width, pixels)
     blocks = blocks_at_once(sizes, weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
-    once = single_rounding(
-        channels.weights, sums, layer.output_zero_point, layer.activation_min, layer.activation_max, bits=_FRACTION_BITS
-    )
-    constants = _channels(sums, packed) if once is None else _channels_rounded_once(sums, packed, once)
+    constants, rounds_once = constants_of(layer, channels.weights, sums, packed)
     params = Conv2DBlocksParams(
         stream=_interleaved(constants, paired_words(packed)),
-        rounds_once=int(once is not None),
+        rounds_once=int(rounds_once),
         padding=layer.padding,
         pixels=pixels,
         blocks=blocks,
@@ -68,7 +65,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         params,
         block_bytes(pixels, weights.shape[1], is_whole=is_whole, blocks=blocks),
         inplace_distance_bytes=(blocks_distance(call, sizes),),
-        features=_features(layer, pixels, blocks, rounds_once=once is not None),
+        features=_features(layer, pixels, blocks, rounds_once=rounds_once),
     )
 
 
@@ -171,14 +168,22 @@ def _in_order(weights: NDArray[np.int8], rows: int, *, is_whole: bool) -> NDArra
     return filled
 
 
-def _channels(sums: SimpleSums, packed: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The constants of channels whose outputs are rounded twice."""
-    return paired_channels(starts(sums.bias, packed, sums.shift), sums.multiplier)
+def constants_of(
+    layer: Conv2DS8Params, weights: NDArray[np.int8], sums: SimpleSums, packed: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], bool]:
+    """Returns the constants of channels beside their weights, `[pairs, 4]` words, and True if outputs are rounded once.
 
-
-def _channels_rounded_once(sums: SimpleSums, packed: NDArray[np.int64], once: SingleRounding) -> NDArray[np.int32]:
-    """The constants of channels whose outputs are rounded once."""
-    return paired_channels(wrap_s32(starts(sums.bias, packed).astype(np.int64) + once.addend), once.factor)
+    Args:
+        layer: with the output's zero point and activation.
+        weights: `[O, K]`.
+        sums: constants of the same channels.
+        packed: the weights in packed pairs.
+    """
+    low, high = layer.activation_min, layer.activation_max
+    once = single_rounding(weights, sums, layer.output_zero_point, low, high, bits=_FRACTION_BITS)
+    if once is None:
+        return paired_channels(starts(sums.bias, packed, sums.shift), sums.multiplier), False
+    return paired_channels(wrap_s32(starts(sums.bias, packed).astype(np.int64) + once.addend), once.factor), True
 
 
 def _interleaved(channels: Array, weights: Array) -> NDArray[np.int32]:

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DPiecesParams
 from kibi.ops.overlap import least_distance
-from kibi.selection.conv2d_blocks import paired_channels, paired_words
+from kibi.selection.conv2d_blocks import constants_of, paired_words
 from kibi.selection.convolution_call import window_of
-from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts
+from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs
 from kibi.selection.sums import MOST_SIZE, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
@@ -26,7 +27,7 @@ _LEAST_ELEMENTS = 16
 _PAIR_BYTES, _ELEMENT_BYTES = 16, 4
 _MOST_PARTS = 16
 """Of the channels: each reads the windows again."""
-_PAIR, _WIDEN, _CALL = 14, 2.25, 90
+_PAIR, _WIDEN, _CALL = 12, 2, 90
 """Instructions: for a pair of channels and a piece beside its products, to widen an element of two windows, and for a piece."""
 
 
@@ -95,16 +96,37 @@ def pack(call: KernelCall) -> KernelCall | None:
     packed = packed_pairs(channels.weights)
     if pieces is None or sums is None or not fit_words(packed):
         return None
+    constants, rounds_once = constants_of(layer, channels.weights, sums, packed)
     params = Conv2DPiecesParams(
-        filter=paired_words(packed),
-        channels=paired_channels(starts(sums.bias, packed, sums.shift), sums.multiplier),
+        filter=_in_pieces(paired_words(packed).reshape(-(-len(packed) // 2), -1), pieces.elements // 2),
+        channels=constants,
+        rounds_once=int(rounds_once),
         padding=np.full(layer.input_channels, layer.padding[0], np.int8),
         elements_at_once=pieces.elements,
         pairs_at_once=pieces.pairs,
         **layer.scalars_for(Conv2DPiecesParams),
     )
     distance = _distance(call, 2 * pieces.pairs)
-    return KernelCall("kibi_conv2d_s8_pieces", params, pieces.scratch_bytes, inplace_distance_bytes=(distance,))
+    parts = {
+        "ROUNDED_ONCE": rounds_once,
+        "ROUNDED_TWICE": not rounds_once,
+        "OF_CLAMPS": (layer.activation_min, layer.activation_max) != (-128, 127),
+    }
+    features = frozenset(f"KIBI_CONV2D_PIECES_{name}" for name, is_needed in parts.items() if is_needed)
+    return KernelCall(
+        "kibi_conv2d_s8_pieces",
+        params,
+        pieces.scratch_bytes,
+        inplace_distance_bytes=(distance,),
+        features=features,
+    )
+
+
+def _in_pieces(words: NDArray[np.int32], at_once: int) -> NDArray[np.int32]:
+    """The words `[pairs, N]` of one piece of all pairs after the other; a piece has so many of a pair's words."""
+    return np.concatenate(
+        [words[:, first : first + at_once].reshape(-1) for first in range(0, words.shape[1], at_once)]
+    )
 
 
 def _pieces(layer: Conv2DS8Params, most_bytes: int) -> Pieces | None:

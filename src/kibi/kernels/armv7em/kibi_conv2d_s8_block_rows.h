@@ -249,31 +249,49 @@ static inline int has_words(const task *t)
            p->input_width * p->input_channels >= 4;
 }
 
+/* Writes the even elements of a word, and after a distance in bytes what the odd ones are made to; returns the place after as much. */
+static inline char *widen_word(char *to, uint32_t word, int32_t distance)
+{
+    uint32_t even;
+    __asm__("sxtb16 %0, %1" : "=r"(even) : "r"(word));
+    /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
+    word ^= 0x007F007Fu;
+    __builtin_memcpy(to, &even, sizeof(even));
+    __builtin_memcpy(to + distance, &word, sizeof(word));
+    return to + 2 * distance;
+}
+
+static inline uint32_t word_at(const int8_t *from)
+{
+    uint32_t word;
+    __builtin_memcpy(&word, from, sizeof(word));
+    return word;
+}
+
 /* Widens such windows. Where one reaches outside, the word beside it is shifted to its place, and filled up with zero points. */
 static KIBI_NOINLINE void widen_words(const task *t)
 {
     const kibi_conv2d_s8_blocks_params *const p = t->params;
     const int32_t last = p->input_width * p->input_channels - 4;
     const uint32_t padding = (uint8_t)*KIBI_AT(int8_t, p, padding) * 0x01010101u;
+    const int8_t *const *const end = t->rows + p->kernel_rows;
     for (int32_t pixel = 0; pixel < t->pixels; ++pixel) {
         const int32_t first = (t->start + pixel * p->stride) * p->input_channels;
         const int32_t place = first < 0 ? 0 : first > last ? last : first;
         const int32_t up = first < 0 ? -8 * first : 0;
         const int32_t down = 8 * (first - place) + up;
         const uint32_t fill = padding & ~(UINT32_MAX << up >> down);
-        int16_t *to = t->windows + 2 * pixel;
-        for (const int8_t *const *row = t->rows, *const *const end = row + p->kernel_rows; row != end; ++row) {
-            uint32_t word;
-            uint32_t even;
-            __builtin_memcpy(&word, *row + place, sizeof(word));
-            word = (word << up >> down) | fill;
-            __asm__("sxtb16 %0, %1" : "=r"(even) : "r"(word));
-            /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
-            word ^= 0x007F007Fu;
-            __builtin_memcpy(to, &even, sizeof(even));
-            to += 2 * t->pixels;
-            __builtin_memcpy(to, &word, sizeof(word));
-            to += 2 * t->pixels;
+        const int32_t distance = 4 * t->pixels;
+        const int8_t *const *row = t->rows;
+        char *to = (char *)(t->windows + 2 * pixel);
+        if (first == place) {
+            do {
+                to = widen_word(to, word_at(*row++ + place), distance);
+            } while (row != end);
+        } else {
+            do {
+                to = widen_word(to, (word_at(*row++ + place) << up >> down) | fill, distance);
+            } while (row != end);
         }
     }
 }

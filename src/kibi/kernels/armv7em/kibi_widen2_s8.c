@@ -3,6 +3,16 @@
 
 #include "kibi_dsp.h"
 
+/* Four elements of each. A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
+#define FOUR                         \
+    "ldr r6, [r1], #4\n"             \
+    "ldr r7, [r2], #4\n"             \
+    "sxtb16 r4, r6\n"                \
+    "sxtb16 r5, r7\n"                \
+    "eor r6, r6, #0x007F007F\n"      \
+    "eor r7, r7, #0x007F007F\n"      \
+    "stm r0!, {r4, r5, r6, r7}\n"
+
 /* Registers and stack:
  *   r0      to
  *   r1, r2  the arrays; before: from, count
@@ -17,18 +27,16 @@ KIBI_NAKED int16_t *kibi_widen2_s8(KIBI_IN_REGISTER int16_t *to, KIBI_IN_REGISTE
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4, r5, r6, r7}\n"
+        "lsls r3, r2, #29\n" /* the highest bit: an odd number of fours */
         "mov r3, r2\n"
         "ldm r1, {r1, r2}\n"
         "add r3, r3, r1\n"
-        "1:\n" /* the next four of each */
-        "ldr r6, [r1], #4\n"
-        "ldr r7, [r2], #4\n"
-        "sxtb16 r4, r6\n"
-        "sxtb16 r5, r7\n"
-        /* A half is 256 * odd + even, even without a sign: all but its highest bit flip, to 256 * odd - even + 127. */
-        "eor r6, r6, #0x007F007F\n"
-        "eor r7, r7, #0x007F007F\n"
-        "stm r0!, {r4, r5, r6, r7}\n"
+        /* Two fours of each an iteration; an odd four enters at the second. */
+        "bmi 2f\n"
+        "1:\n" /* the next eight */
+        FOUR
+        "2:\n" /* the second four */
+        FOUR
         "cmp r1, r3\n"
         "bne 1b\n"
         "pop {r4, r5, r6, r7}\n"

@@ -209,14 +209,14 @@ class Conv2DPiecesParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_pieces",)
 
     filter: Array = array(
         DType.S32,
-        "[pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in which "
-        "kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one",
+        "of piece after piece: [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, "
+        "in the order in which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one",
         is_packed=True,
     )
     channels: Array = array(
         DType.S32,
-        "[pairs of channels][4]: the numbers from which both sums start, and both multipliers, as in kibi_conv2d_s8_blocks_params "
-        "where outputs are rounded twice",
+        "[pairs of channels][4]: the numbers from which both sums start, and both multipliers or factors, as in "
+        "kibi_conv2d_s8_blocks_params",
         is_packed=True,
     )
     padding: Array = array(DType.S8, "the input's zero point, once for each input channel")
@@ -224,6 +224,7 @@ class Conv2DPiecesParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_pieces",)
     activation_min: int = number(DType.S16, "-128 … 127")
     elements_at_once: int = number(DType.S16, "elements of a window in a piece, a multiple of 4")
     pairs_at_once: int = number(DType.S16, "pairs of channels whose sums are kept")
+    rounds_once: int = number(DType.S16, "1: outputs are rounded once, with a fraction of 11 bits; 0: twice")
     contract = """
         require: 1 <= min(elements_at_once, pairs_at_once)
         require: input_channels == input_channels // 4 * 4
@@ -234,6 +235,13 @@ class Conv2DPiecesParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_pieces",)
         input: kernel_rows x input_width * input_channels
         scratch: 16 * pairs_at_once + 4 * elements_at_once aligned 4
     """
+    parts = MappingProxyType(
+        {
+            "KIBI_CONV2D_PIECES_ROUNDED_ONCE": ("rounds_once <= 0",),
+            "KIBI_CONV2D_PIECES_ROUNDED_TWICE": ("1 <= rounds_once",),
+            "KIBI_CONV2D_PIECES_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),
+        }
+    )
 
 
 class Conv2DCodebookParams(Params, kernels=("kibi_conv2d_s8_codebook",)):

@@ -25,6 +25,5 @@ void kibi_add_pieces_s8(const kibi_add_pieces *task)
             }
             weights += 2;
         }
-        weights += task->skip / (int32_t)sizeof(*weights);
     }
 }

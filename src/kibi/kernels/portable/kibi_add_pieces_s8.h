@@ -6,12 +6,11 @@
 
 /* A piece of both windows, and the channels; the kernel in assembly knows where each field is. */
 typedef struct {
-    int32_t *sums;              /* [pairs of channels][2 pixels][2 channels] */
-    const int32_t *sums_end;    /* after at least one pair */
     const int16_t *windows;     /* [groups of four elements], as kibi_widen2_s8 writes them */
+    const int32_t *filter;      /* [pairs of channels][groups][2] words of four weights in packed pairs */
+    int32_t *sums;              /* [pairs of channels][2 pixels][2 channels] */
     const int16_t *windows_end; /* after at least one group */
-    const int32_t *filter;      /* [groups][2] words of four weights in packed pairs, for the first pair of channels */
-    int32_t skip;               /* bytes from the end of a pair's weights to those of the next pair */
+    const int32_t *sums_end;    /* after at least one pair */
 } kibi_add_pieces;
 
 /* Adds to each sum 256 times the products of the piece, and 127 times the second weights. */

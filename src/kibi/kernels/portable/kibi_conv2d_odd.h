@@ -82,11 +82,11 @@ typedef struct {
 void kibi_conv2d_s8_blocks_odd(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_blocks_odd_params *params, void *scratch);
 
 typedef struct {
-    /* [pairs of channels][groups of four elements][2]: each word has four weights in packed pairs, in the order in
-     * which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one */
+    /* of piece after piece: [pairs of channels][groups of four elements][2]: each word has four weights in packed
+     * pairs, in the order in which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one */
     const int32_t *filter;
-    /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers, as in
-     * kibi_conv2d_s8_blocks_params where outputs are rounded twice */
+    /* [pairs of channels][4]: the numbers from which both sums start, and both multipliers or factors, as in
+     * kibi_conv2d_s8_blocks_params */
     const int32_t *channels;
     const int8_t *padding;         /* the input's zero point, once for each input channel */
     int16_t input_width;
@@ -103,6 +103,7 @@ typedef struct {
     int16_t pad;                   /* columns of padding before the first input column */
     int16_t elements_at_once;      /* elements of a window in a piece, a multiple of 4 */
     int16_t pairs_at_once;         /* pairs of channels whose sums are kept */
+    int16_t rounds_once;           /* 1: outputs are rounded once, with a fraction of 11 bits; 0: twice */
     int16_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][kernel_width][input_channels] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */

@@ -5,7 +5,7 @@
  *  CONSTANTS conv2d_s8_blocks: KIBI_AT(int32_t, p, stream)
  *  CONSTANTS conv2d_s8_pieces: KIBI_AT(int32_t, p, filter), KIBI_AT(int32_t, p, channels)
  *  LAST conv2d_s8_blocks: p->pixels, p->blocks, p->rounds_once
- *  LAST conv2d_s8_pieces: p->elements_at_once, p->pairs_at_once
+ *  LAST conv2d_s8_pieces: p->elements_at_once, p->pairs_at_once, p->rounds_once
  *  By kibi_FAST, but for some channels, int8. Source of the rule: TFLM, integer_ops/conv.h. */
 #include "kibi_odd_channels_s8.h"
 

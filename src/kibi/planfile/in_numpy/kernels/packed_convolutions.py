@@ -93,12 +93,6 @@ def _of_blocks(call: Call) -> Unpacked:
     return weights, rounded_once(raised, factors, CONVOLUTION_BITS)
 
 
-def _of_pieces(call: Call) -> Unpacked:
-    """The same of windows in pieces, whose outputs are rounded twice."""
-    weights, raised, factors = _in_fours(call)
-    return weights, _rounded_twice(raised, factors)
-
-
 def _in_fours(call: Call) -> tuple[Numbers, Numbers, Numbers]:
     """Weights, what 256-fold sums start from, and multipliers or factors of each channel.
 
@@ -126,7 +120,10 @@ def _in_fours(call: Call) -> tuple[Numbers, Numbers, Numbers]:
 def _of_pairs(call: Call, pairs: int, words: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The weights of pairs of channels, [pairs, words], and what their sums start from, with their factors, [pairs, 4]."""
     if call.kernel.startswith("kibi_conv2d_s8_pieces"):
-        return call.array("filter", pairs, words), call.array("channels", pairs, 4)
+        at_once, filter_ = call.numbers.elements_at_once // 2, call.array("filter", pairs * words)
+        ends = [(first * pairs, min(words, first + at_once) * pairs) for first in range(0, words, at_once)]
+        parts = [filter_[first:end].reshape(pairs, -1) for first, end in ends]
+        return np.concatenate(parts, axis=1), call.array("channels", pairs, 4)
     stream = call.array("stream", pairs, words + 4)
     return stream[:, 2:-2], stream[:, [0, 1, -2, -1]]
 
@@ -337,7 +334,7 @@ _CONVOLUTIONS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_conv2d_s8_int4": of_int4,
     _INT4_BLOCKS: _of_blocks,
     "kibi_conv2d_s8_lanes": _of_lanes,
-    "kibi_conv2d_s8_pieces": _of_pieces,
+    "kibi_conv2d_s8_pieces": _of_blocks,
     "kibi_conv2d_s8_winograd": _of_winograd,
     "kibi_depthwise_conv2d_s8_3x3": _of_three_by_three,
     "kibi_depthwise_conv2d_s8_3x3_multiplied": _of_three_by_three_multiplied,
