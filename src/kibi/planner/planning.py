@@ -25,7 +25,7 @@ from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recomp
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.roomy_scratch import with_roomy_scratch
-from kibi.planner.scratch_by_run import with_scratch_by_run
+from kibi.planner.scratch_by_run import is_worth_it, with_scratch_by_run
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.staged_weights import with_room_for_copies
 from kibi.planner.stripes import striped
@@ -196,7 +196,12 @@ def plan(
     else:
         raise PlanError(_too_large(done or best, inputs, ram_bytes or 0))
     if scratch and regions is None and slow is None:
-        best = done or _with_scratch_placed(wanted, best, is_ordered=order is not None, by_run=by_run)
+        ordered, placed = best, partial(_with_scratch_placed, wanted, is_ordered=order is not None)
+        best = done or placed(ordered, by_run=by_run)
+        if by_run and ram_bytes is None and not is_worth_it(wanted, placed(ordered, by_run=False), best):
+            held = best_of_efforts(replace(asked, by_run=False).planned, asked.rank, effort, seconds, watch)
+            held = placed(held, by_run=False)
+            best = best if is_worth_it(wanted, held, best) else held
         if inputs is not Handover.STREAMED:
             best = with_room_for_copies(wanted, best, goal, ram_bytes)
     elif order is None:

@@ -18,11 +18,14 @@ from kibi.planner.order.row_steps import Ints
 from kibi.planner.placement.items import PairRule
 from kibi.planner.placement.placing import Task
 from kibi.planner.plan import Buffer, Plan
-from kibi.planner.roomy_scratch import may_vary, rooms
+from kibi.planner.roomy_scratch import may_vary, rooms, with_narrow_calls
 from kibi.selection import LoweredGraph, apart_call, narrower_call, with_room
+from kibi.selection.streams import times_read
 
 _SEARCH_SECONDS = 0.25
 """About how long placement may search; an amount of work."""
+_PARTS = 16
+"""Of an arena, one is the price that is worth more reading of constants; of what is read, one is the most that less of it is worth."""
 _STEPS_EACH = 8
 """At most one of so many steps of a node has less scratch than the others: it takes more instructions."""
 
@@ -72,6 +75,32 @@ def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1) -> Pla
         proven_optimal=found.proven_optimal,
         least_bytes=min(plan.least_bytes or found.lower_bound_bytes, found.lower_bound_bytes),
     )
+
+
+def is_worth_it(graph: LoweredGraph, held: Plan, moved: Plan) -> bool:
+    """True if a smaller arena is worth the constants that kernels with less scratch read more often.
+
+    Args:
+        graph: with kernels that take the scratch that they need.
+        held: the plan with one place for the scratch of all runs of a node.
+        moved: the plan with a place for each run.
+    """
+    if held.arena_bytes - moved.arena_bytes > held.arena_bytes // _PARTS:
+        return True
+    before, after = (_constants_read(graph, plan) for plan in (held, moved))
+    return after - before <= before // _PARTS
+
+
+def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
+    """The bytes of constants that kernels read in an inference."""
+    roomy, read = with_room(graph, rooms(plan, graph)), 0
+    narrow = dict(with_narrow_calls(roomy, graph, plan).narrow_calls)
+    for node, call in enumerate(roomy.calls):
+        few = [each for each in plan.scratch_by_run(node) if each.size_bytes < call.scratch_bytes]
+        few_steps = sum(each.end - each.start for each in few) if node in narrow else 0
+        times = few_steps * times_read(narrow.get(node, call)) + (graph.views[node].steps - few_steps) * times_read(call)
+        read += times * sum(data.nbytes for data in call.constants.values())
+    return read
 
 
 def _levels(buffers: Sequence[Buffer], rules: Sequence[PairRule], steps: int) -> Ints:

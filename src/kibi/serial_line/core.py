@@ -30,10 +30,13 @@ class SerialCore:
         core_name: the name of the core that answered.
         uncounted: why calls have no cycles, or empty.
         reports: True if calls are those of the functions that report the cycles of operators.
+        counted: what `instructions` of a call are: empty, because nothing counts them.
 
     Raises:
         BoardError: the core does not run the target's code.
     """
+
+    counted = ""
 
     def __init__(
         self, session: SerialSession, functions: Sequence[str], target: Target, board: str, *, seconds: float

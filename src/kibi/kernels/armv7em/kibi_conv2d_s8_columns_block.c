@@ -18,7 +18,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, groups, 32);
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, flags, 36);
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, low, 40);
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, high, 44);
-#if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
+#if KIBI_CONV2D_COLUMNS_OF_4 && KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, half, 48);
 KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
 #endif
@@ -126,7 +126,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
 
 /* Two blocks side by side: the first half of the first block's sums, all of the second block's, then the rest of the first block's. So
  * each half of a pair's weights is read twice in a row, and comes from the cache of a chip that has one the second time. */
-#if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
+#if KIBI_CONV2D_COLUMNS_OF_4 && KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
 #define FRAME "88"
 #define ENTER_TWO                                    \
     "tst r3, #32\n"                                  \

@@ -255,6 +255,9 @@ void kibi_repeat_runs_s8(int8_t *output, const int8_t *const *rows, const kibi_r
             }
             output += p->repeats * p->elements;
         }
+#else
+        (void)from;
+        (void)whole;
 #endif
     }
 }
