@@ -25,7 +25,7 @@ from kibi.selection.streams import times_read
 _SEARCH_SECONDS = 0.25
 """About how long placement may search; an amount of work."""
 _PARTS = 16
-"""Of an arena, one is the price that is worth more reading of constants; of what is read, one is the most that less of it is worth."""
+"""An arena that is smaller by more than one of so many parts is worth any reading of constants; else reading may grow by one part."""
 _STEPS_EACH = 8
 """At most one of so many steps of a node has less scratch than the others: it takes more instructions."""
 
@@ -98,7 +98,9 @@ def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
     for node, call in enumerate(roomy.calls):
         few = [each for each in plan.scratch_by_run(node) if each.size_bytes < call.scratch_bytes]
         few_steps = sum(each.end - each.start for each in few) if node in narrow else 0
-        times = few_steps * times_read(narrow.get(node, call)) + (graph.views[node].steps - few_steps) * times_read(call)
+        times = few_steps * times_read(narrow.get(node, call)) + (graph.views[node].steps - few_steps) * times_read(
+            call
+        )
         read += times * sum(data.nbytes for data in call.constants.values())
     return read
 
