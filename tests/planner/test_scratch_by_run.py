@@ -15,6 +15,9 @@ from kibi.planner.planned_model import PlannedModel
 from kibi.planner.scratch_by_run import with_scratch_by_run
 from kibi.selection import Goal, apart_call, narrower_call, select
 from kibi.targets import target
+from tests.ops.comparison import graph_of
+from tests.support.choices import Seeded
+from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.zoo import model_path, requires_zoo
 
 _M4 = target("cortex-m4")
@@ -63,6 +66,22 @@ def test_each_engine_takes_the_scratch_of_the_step(tmp_path: Path) -> None:
     assert kibi.measure_plan(model, plan).bit_exact
 
 
+@pytest.mark.parametrize("name", ["host", "cortex-m4", "rv32imac", "cortex-m0plus"])
+def test_scratch_that_a_kernel_needs_gets_no_smaller(name: str) -> None:
+    """Kernels whose numbers do not depend on their scratch need all of it; those without scratch have no smaller call."""
+    kept = 0
+    for operator, draw in sorted(OPERATOR_MODELS.items()):
+        graph = graph_of(draw(Seeded(len(operator))))
+        lowered = select(graph, target(name), Goal.BALANCED)
+        for node, call in enumerate(lowered.calls):
+            if call.kernel:
+                smaller = narrower_call(lowered, node, call)
+                assert smaller is None or smaller.params != call.params
+                kept += smaller is None
+                assert apart_call(lowered, node, call).scratch_bytes <= call.scratch_bytes
+    assert kept > 100
+
+
 def test_smaller_calls_read_the_same_constants() -> None:
     """Each smaller call is of the same kernel; without blocks side by side the pixels of a block stay."""
     model = kibi.simplify(kibi.load(kibi.demo.model_path()))
@@ -97,3 +116,13 @@ def test_person_detection_fits_11_800_bytes(tmp_path: Path) -> None:
     assert plan.arena_bytes <= 11_800
     assert validate(model, plan).graph.narrow_calls
     assert kibi.measure(kibi.compile(model, plan, tmp_path)).bit_exact
+
+
+@requires_zoo
+def test_arena_is_not_made_smaller_by_reading_weights_far_more_often() -> None:
+    """Without its blocks side by side this model would read a quarter more of weights, for an arena that is 3 % smaller."""
+    model = kibi.simplify(kibi.load(model_path("mlperf_ic_int8")))
+    made = kibi.plan(model)
+    assert any(call.by_name.get("blocks") == 2 for call in PlannedModel.of(model, made).graph.calls)
+    least = kibi.plan(model, ram=made.arena_bytes - 200)
+    assert least.arena_bytes <= made.arena_bytes - 200

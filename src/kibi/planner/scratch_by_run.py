@@ -25,7 +25,7 @@ from kibi.selection.streams import times_read
 _SEARCH_SECONDS = 0.25
 """About how long placement may search; an amount of work."""
 _PARTS = 16
-"""An arena that is smaller by more than one of so many parts is worth any reading of constants; else reading may grow by one part."""
+"""An arena that is smaller by one of so many parts is worth any reading of constants; else reading may grow by one part."""
 _STEPS_EACH = 8
 """At most one of so many steps of a node has less scratch than the others: it takes more instructions."""
 

@@ -55,11 +55,12 @@ def narrower_call(graph: LoweredGraph, node: int, call: KernelCall) -> KernelCal
         call: the node's call, or one with more or less scratch.
     """
     general = graph.general_calls[node]
-    for variant in _variants(general, call):
+    for variant in _variants(general, call) if call.scratch_bytes else ():
         made = variant.pack(replace(general, scratch_bytes=call.scratch_bytes - 1))
         if made is None or made.scratch_bytes >= call.scratch_bytes or not _is_as_close(made, call):
             continue
-        if _same_constants(made, call):
+        # A kernel that works in another way says so in its numbers; others hand on the scratch that they were given.
+        if _numbers(made) != _numbers(call) and _same_constants(made, call):
             return made
     return None
 
@@ -70,14 +71,14 @@ def apart_call(graph: LoweredGraph, node: int, call: KernelCall) -> KernelCall:
     Arguments as of `narrower_call`.
     """
     smaller = narrower_call(graph, node, call)
-    while smaller is not None and _without_blocks(smaller) == _without_blocks(call):
+    while smaller is not None and _numbers(smaller, "blocks") == _numbers(call, "blocks"):
         call, smaller = smaller, narrower_call(graph, node, smaller)
     return call
 
 
-def _without_blocks(call: KernelCall) -> dict[str, object]:
-    """The numbers of a call's parameters, without how many blocks are computed side by side."""
-    return {name: value for name, value in call.by_name.items() if name not in call.constants and name != "blocks"}
+def _numbers(call: KernelCall, *but: str) -> dict[str, object]:
+    """The numbers of a call's parameters, without those of some names."""
+    return {name: value for name, value in call.by_name.items() if name not in call.constants and name not in but}
 
 
 def _same_constants(one: KernelCall, other: KernelCall) -> bool:
