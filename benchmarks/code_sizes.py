@@ -35,10 +35,11 @@ LEVEL = "s"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A compiled function: its bytes of code and constants, and the functions that it calls."""
+    """A compiled function: its bytes of code and constants, the symbols that it uses, and those that it has for other files."""
 
     code_bytes: int
     calls: tuple[str, ...]
+    defines: tuple[str, ...] = ()
 
 
 def main() -> None:
@@ -70,7 +71,7 @@ def measured(kernels: frozenset[str]) -> dict[str, Any]:
     """The record of these kernels and of all functions that they call, by name."""
     core = target(RECORDED_TARGET)
     texts = {name: text.text for name, text in closure(kernels, core.kernel_sets).items()}
-    found = dict[str, Any]()
+    found, owners = dict[str, Any](), dict[str, str]()
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
@@ -78,10 +79,19 @@ def measured(kernels: frozenset[str]) -> dict[str, Any]:
             if name.endswith(".c"):
                 source = Path(folder) / name
                 parts = _parts_that_count(source, parts_of(name, texts))
-                found[name.removesuffix(".c")] = record_of(
-                    parts, [_size(source, parts, needed) for needed in _subsets(parts)]
-                )
-    return dict(sorted(found.items()))
+                sizes = [_size(source, parts, needed) for needed in _subsets(parts)]
+                found[source.stem] = record_of(parts, sizes)
+                owners |= dict.fromkeys(sizes[-1].defines, source.stem)
+    return {name: _by_file(entry, owners) for name, entry in sorted(found.items())}
+
+
+def _by_file(entry: Mapping[str, Any], owners: Mapping[str, str]) -> dict[str, Any]:
+    """A function's record, in which tables of other files are called by the names of these files."""
+    calls = dict[str, int]()
+    for symbol, sets in entry["calls"].items():
+        name = owners.get(symbol, symbol)
+        calls[name] = calls.get(name, 0) | int(sets, 16)
+    return {**entry, "calls": {name: f"{sets:x}" for name, sets in sorted(calls.items())}}
 
 
 def record_of(parts: list[str], sizes: list[Size]) -> dict[str, Any]:
@@ -142,14 +152,16 @@ def _size(source: Path, parts: list[str], needed: tuple[bool, ...]) -> Size:
 
 
 def size_of(elf: ELFFile) -> Size:
-    """What an object file takes of flash, and which kernels of other files it calls."""
-    total, calls = 0, set[str]()
+    """What an object file takes of flash, which symbols of other files it uses, and which it has for them."""
+    total, calls, defines = 0, set[str](), set[str]()
     for section in elf.iter_sections():
         if section["sh_flags"] & SH_FLAGS.SHF_ALLOC and ".ARM." not in section.name:
             total += -(-section["sh_size"] // 4) * 4
         if isinstance(section, SymbolTableSection):
-            calls |= {each.name for each in section.iter_symbols() if each["st_shndx"] == "SHN_UNDEF"}
-    return Size(total, tuple(sorted(name for name in calls if name.startswith("kibi_"))))
+            for each in section.iter_symbols():
+                if each.name.startswith("kibi_") and each["st_info"]["bind"] == "STB_GLOBAL":
+                    (calls if each["st_shndx"] == "SHN_UNDEF" else defines).add(each.name)
+    return Size(total, tuple(sorted(calls)), tuple(sorted(defines)))
 
 
 def text_of(functions: Mapping[str, Any]) -> str:

@@ -135,7 +135,7 @@ KIBI_FIELD_AT(kibi_lstm_s8_blocks_params, output_shift, 64);
  *   sp + 0    the gates' sums over the input
  *   sp + 16   r4 … r11, lr of the caller
  * Stack: 52 bytes. */
-static KIBI_NAKED __attribute__((aligned(4))) void all_units(KIBI_IN_REGISTER lstm_time *time)
+static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void all_units(KIBI_IN_REGISTER lstm_time *time)
 {
     __asm__ volatile(
         ".syntax unified\n" FOUR SCALE LOGISTIC TANH);

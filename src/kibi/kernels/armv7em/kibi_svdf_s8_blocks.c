@@ -122,7 +122,7 @@ KIBI_FIELD_AT(svdf_blocks, first_bytes, 40);
  *   sp + 0     blocks
  *   sp + 4     r4 … r11, lr of the caller
  * Stack: 40 bytes. */
-static KIBI_NAKED __attribute__((aligned(4))) void all_units(KIBI_IN_REGISTER svdf_blocks *blocks)
+static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void all_units(KIBI_IN_REGISTER svdf_blocks *blocks)
 {
     __asm__ volatile(
         ".syntax unified\n" FOUR SCALE);

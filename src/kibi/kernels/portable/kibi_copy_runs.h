@@ -17,7 +17,7 @@ typedef struct {
 
 /* Copies runs until the next one is in no row, which is null or before which it begins, or until the last one. to and entry are then
  * after the last one that was copied. Each is copied as if it had been read before. */
-static inline void kibi_copy_runs(kibi_copied_runs *runs)
+static inline void kibi_copy_all_runs(kibi_copied_runs *runs)
 {
     const kibi_copied_runs r = *runs;
     const int32_t *entry = r.entry;

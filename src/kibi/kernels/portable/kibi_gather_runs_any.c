@@ -21,7 +21,7 @@ void kibi_gather_runs_any(void *output, const void *const *rows, const kibi_gath
         runs.rows = rows + outer[0];
         runs.place = outer[1];
         runs.entry = KIBI_AT(int32_t, p, inner);
-        for (kibi_copy_runs(&runs); runs.entry != runs.entries_end; kibi_copy_runs(&runs)) {
+        for (kibi_copy_all_runs(&runs); runs.entry != runs.entries_end; kibi_copy_all_runs(&runs)) {
             for (int32_t k = 0; k < runs.run_bytes; k += p->bytes) {
                 (void)memcpy(runs.to + k, KIBI_AT(int8_t, p, filler), (size_t)p->bytes);
             }

@@ -138,7 +138,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
         runs.rows = (const void *const *)rows + outer[0];
         runs.place = outer[1];
         runs.entry = KIBI_AT(int32_t, p, inner);
-        for (kibi_copy_runs(&runs); runs.entry != runs.entries_end; kibi_copy_runs(&runs)) {
+        for (kibi_copy_all_runs(&runs); runs.entry != runs.entries_end; kibi_copy_all_runs(&runs)) {
             TYPE_t *const filled = (TYPE_t *)(void *)runs.to;
             for (int32_t k = 0; k < p->elements; ++k) {
                 filled[k] = *KIBI_AT(TYPE_t, p, filler);

@@ -23,7 +23,7 @@ KIBI_FIELD_AT(kibi_copied_runs, run_bytes, 24);
  *   r12, lr    free
  *   sp + 0     r4 … r9, lr of the caller
  * Stack: 28 bytes. */
-KIBI_NAKED const int32_t *kibi_copy_runs_apart(KIBI_IN_REGISTER kibi_copied_runs *runs)
+KIBI_NAKED const int32_t *kibi_copy_runs(KIBI_IN_REGISTER kibi_copied_runs *runs)
 {
     __asm__ volatile(
         ".syntax unified\n"

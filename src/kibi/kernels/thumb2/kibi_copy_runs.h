@@ -17,13 +17,13 @@ typedef struct {
 
 /* Copies runs until one that is in no row, or which overlaps its copy, or until the last one. to and entry are then after the last one
  * that was copied. Returns entry. */
-const int32_t *kibi_copy_runs_apart(kibi_copied_runs *runs);
+const int32_t *kibi_copy_runs(kibi_copied_runs *runs);
 
 /* Copies runs until the next one is in no row, which is null or before which it begins, or until the last one. to and entry are then
  * after the last one that was copied. Each is copied as if it had been read before. */
-static inline void kibi_copy_runs(kibi_copied_runs *runs)
+static inline void kibi_copy_all_runs(kibi_copied_runs *runs)
 {
-    while (kibi_copy_runs_apart(runs) != runs->entries_end) {
+    while (kibi_copy_runs(runs) != runs->entries_end) {
         const uint8_t *const row = (const uint8_t *)runs->rows[runs->entry[0]];
         const int32_t place = runs->place + runs->entry[1];
         if (row == NULL || place < 0) {
