@@ -76,12 +76,12 @@ _LIFETIMES = (
         ("tests/planner/test_placement.py", "-k", "one_offset"),
     ),
     Mutation(
-        "planner.scratch-by-run-may-have-several-places",
+        "planner.one-step-may-have-too-little-scratch",
         "planner/validation.py",
-        "if len({(each.region, each.offset, each.size_bytes) for each in buffers}) > 1:",
-        "if len({(each.region, each.size_bytes) for each in buffers}) > 1:",
-        "A plan is right whose scratch has an offset for each run.",
-        ("tests/planner/test_validation.py", "-k", "one_offset"),
+        "given = min((buffer.size_bytes",
+        "given = max((buffer.size_bytes",
+        "A plan is right in which one step of a node has less scratch than its kernel takes.",
+        ("tests/planner/test_validation.py", "-k", "its_own_place"),
     ),
     Mutation(
         "planner.split-inputs-are-not-aligned",

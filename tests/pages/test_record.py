@@ -159,7 +159,7 @@ def test_proof_is_in_plain_words(glyphs: MeasuredModel) -> None:
     plan = glyphs.planned.plan
     excess = plan.arena_bytes / plan.lower_bound_bytes - 1
     said = memory_words(plan)
-    assert said.startswith("Within 4.9% of the least that this order of steps allows")
+    assert said.startswith("Within 1.9% of the least that this order of steps allows")
     assert excess <= 0.049
     whole = kibi.plan(glyphs.simplified.graph, granularity="tensor")
     assert memory_words(whole).startswith("Proven")

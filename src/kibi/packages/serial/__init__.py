@@ -14,7 +14,6 @@ from kibi.text.file_name import FileName
 
 FOLDER = "serial"
 """The folder of the program's own files, in that of the library."""
-_TEXTS = ("kibi_serial.h", "kibi_serial_parts.h", "kibi_serial.c", "kibi_serial_core.c", "kibi_semihosting.c")
 _WORD_BYTES = 8
 
 
@@ -51,7 +50,14 @@ def with_serial_program(library: Library, memory_bytes: int, stack_bytes: int) -
         code("#define ${name}_$function ${name}_by_operator_$function\n", name=name, function=word(each))
         for each in names
     )
-    files = {FileName(each, FOLDER): filled_c(f"serial/{each}.in") for each in _TEXTS}
+    texts = {
+        "kibi_serial.h": filled_c("serial/kibi_serial.h.in"),
+        "kibi_serial_parts.h": filled_c("serial/kibi_serial_parts.h.in"),
+        "kibi_serial.c": filled_c("serial/kibi_serial.c.in"),
+        "kibi_serial_core.c": filled_c("serial/kibi_serial_core.c.in"),
+        "kibi_semihosting.c": filled_c("serial/kibi_semihosting.c.in"),
+    }
+    files = {FileName(each, FOLDER): text for each, text in texts.items()}
     files[FileName("kibi_serial_model.c", FOLDER)] = filled_c(
         "serial/model.c.in",
         name=name,
