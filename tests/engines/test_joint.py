@@ -107,7 +107,13 @@ def _answer(library: Library, folder: Path, joint: JointPlan, lead: int) -> tupl
     return status, core.read(out, len(expected)), expected
 
 
-@pytest.mark.parametrize(("target", "lease"), [("cortex-m4", False), ("cortex-m4", True), ("cortex-m0plus", False)])
+@pytest.mark.parametrize(
+    ("target", "lease"),
+    [
+        ("cortex-m4", True),
+        *(pytest.param(each, False, marks=pytest.mark.slow) for each in ("cortex-m4", "cortex-m0plus")),
+    ],
+)
 def test_models_and_junk_in_one_memory_give_the_same_bits(target: str, lease: bool, tmp_path: Path) -> None:
     """Each buffer is full of new junk in each step of its time, and keeps it; no byte outside of the memory is touched."""
     joint = _joint(target)

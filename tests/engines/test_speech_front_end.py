@@ -61,6 +61,7 @@ def test_python_hears_what_tflm_hears(name: str, label: str, listen: ModuleType,
     assert listen.LABELS[int(scores.argmax())] == label
 
 
+@pytest.mark.slow
 def test_c_program_hears_what_python_hears(listen: ModuleType, tmp_path: Path) -> None:
     """Both models in one arena, compiled for this machine, give the same labels and scores."""
     models = listen.models_of(*_models())

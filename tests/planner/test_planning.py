@@ -102,4 +102,4 @@ def test_plan_by_row_leaves_scratch_to_others_between_runs_where_that_saves_byte
     assert made.arena_bytes < place(held, rules=in_place_rules(net, made.runs, held)).lower_bound_bytes
     assert Plan.from_json(made.to_json()).buffers == made.buffers
     scratch = [each for each in made.buffers if each.tensor is None]
-    assert len(scratch) > len({each.nodes for each in scratch}) == len({(each.nodes, each.offset) for each in scratch})
+    assert len(scratch) > len({each.nodes for each in scratch})

@@ -170,6 +170,7 @@ def test_update_of_key_words_in_place_is_that_of_the_page(tmp_path: Path) -> Non
         r"takes ([\d,]+) bytes, and ([\d,]+) in place; with sectors of 2,048 bytes ([\d,]+), of 1,024 bytes ([\d,]+)"
     )
     assert sizes == page
+    assert _told(r"whose plan file has ([\d,]+) bytes") == [len(old.data)]
     assert [round(tried, -5), round(applied, -5)] == _told(
         r"`kibi_in_place_finish` takes ([\d,]+) instructions, and the start that applies it ([\d,]+)"
     ), (tried, applied)

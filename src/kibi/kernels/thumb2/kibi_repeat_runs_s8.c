@@ -43,8 +43,8 @@ KIBI_FIELD_AT(kibi_repeat_runs_s8_params, repeats, 16);
  *   lr        runs that are written as bytes
  *   sp + 0    r4 … r7, lr of the caller
  * Stack: 20 bytes. */
-static KIBI_NAKED int8_t *double_words(KIBI_IN_REGISTER int8_t *to, KIBI_IN_REGISTER const int8_t *from,
-                                       KIBI_IN_REGISTER int32_t runs, KIBI_IN_REGISTER int32_t sizes)
+static KIBI_NOINLINE KIBI_NAKED int8_t *double_words(KIBI_IN_REGISTER int8_t *to, KIBI_IN_REGISTER const int8_t *from,
+                                                      KIBI_IN_REGISTER int32_t runs, KIBI_IN_REGISTER int32_t sizes)
 {
     __asm__ volatile(
         ".syntax unified\n"
@@ -118,9 +118,10 @@ static KIBI_NAKED int8_t *double_words(KIBI_IN_REGISTER int8_t *to, KIBI_IN_REGI
  *   sp + 4     runs left
  *   sp + 8     r4 … r11, lr of the caller
  * Stack: 44 bytes. */
-static KIBI_NAKED __attribute__((aligned(4))) int8_t *repeat(KIBI_IN_REGISTER int8_t *to, KIBI_IN_REGISTER const int8_t *from,
-                                                             KIBI_IN_REGISTER int32_t runs,
-                                                             KIBI_IN_REGISTER const kibi_repeat_runs_s8_params *params)
+static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) int8_t *repeat(KIBI_IN_REGISTER int8_t *to,
+                                                                           KIBI_IN_REGISTER const int8_t *from,
+                                                                           KIBI_IN_REGISTER int32_t runs,
+                                                                           KIBI_IN_REGISTER const kibi_repeat_runs_s8_params *params)
 {
     __asm__ volatile(
         ".syntax unified\n"
