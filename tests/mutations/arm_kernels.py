@@ -220,7 +220,7 @@ ARM_KERNELS = (
         "kernels/armv7m/kibi_requantize.h",
         '"ubfx %[last], %[lower], #30, #1\\n\\t"',
         '"ubfx %[last], %[lower], #29, #1\\n\\t"',
-        "Products are rounded by the bit behind the one that decides.",
+        "Products are rounded by the bit that follows the one that decides.",
         (_SMALL, "-k", "every_boundary and cortex-m3 and zig"),
     ),
     Mutation(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from time import perf_counter
+from typing import TypeAlias
 
 from kibi.errors import PlanError
 from kibi.ir import Graph
@@ -40,6 +41,7 @@ _SEARCH_SECONDS = 1.0
 """About how long placement of whole tensors may search with the usual effort; an amount of work."""
 _LARGE_SECONDS = 0.35
 """The same for graphs that are too large to be ordered by rows."""
+_BestOf: TypeAlias = Callable[[Callable[[int], Plan], Callable[[Plan], tuple[float, ...]]], Plan]
 _SHARES = (1.0, 0.95, 0.85)
 """Of the bytes that are allowed, what may live at once: placement may need a little more."""
 
@@ -175,44 +177,39 @@ def plan(
         search = WindowSearch(handed, target, goal, read, bandwidth, subgraphs, is_whole)
         found = fitting(search, ram_bytes, _SHARES)
         ways = ((windows, lower(slow=windows.slow, kernels=chosen)) for windows in found)
+    best_of = partial(best_of_efforts, effort=effort, seconds=seconds, watch=watch)
     for windows, lowered in ways:
-        slow, wanted, done = None if windows is None else windows.slow, lowered, None
+        slow = None if windows is None else windows.slow
         by_run = scratch and regions is None and slow is None and not stripes and goal is not Goal.SPEED
         asked = _Asked(
-            wanted, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights, bool(stripes), by_run
+            lowered, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights, bool(stripes), by_run
         )
-        best = best_of_efforts(asked.planned, asked.rank, effort, seconds, watch)
+        best = best_of(asked.planned, asked.rank)
         if windows is not None and windows.ahead and (ram_bytes is None or best.arena_bytes <= ram_bytes):
             slow = replace(windows.slow, ahead=True)
-            wanted = lower(slow=slow, kernels=chosen)
-            place = partial(replace(asked, graph=wanted).reordered, best)
-            best = planned_ahead(lowered, wanted, best, slow, target, Asked(ram_bytes, windows.most_seconds), place)
+            asked = replace(asked, graph=lower(slow=slow, kernels=chosen))
+            place = partial(asked.reordered, best)
+            best = planned_ahead(
+                lowered, asked.graph, best, slow, target, Asked(ram_bytes, windows.most_seconds), place
+            )
+        if scratch and regions is None and slow is None:
+            best = _with_scratch_placed(asked, best, best_of)
         if ram_bytes is None or best.arena_bytes <= ram_bytes:
             break
-        if by_run:
-            done = _with_scratch_placed(wanted, best, is_ordered=order is not None, by_run=True)
-            if done.arena_bytes <= ram_bytes:
-                break
     else:
-        raise PlanError(_too_large(done or best, inputs, ram_bytes or 0))
+        raise PlanError(_too_large(best, inputs, ram_bytes or 0))
     if scratch and regions is None and slow is None:
-        ordered, placed = best, partial(_with_scratch_placed, wanted, is_ordered=order is not None)
-        best = done or placed(ordered, by_run=by_run)
-        if by_run and ram_bytes is None and not is_worth_it(wanted, placed(ordered, by_run=False), best):
-            held = best_of_efforts(replace(asked, by_run=False).planned, asked.rank, effort, seconds, watch)
-            held = placed(held, by_run=False)
-            best = best if is_worth_it(wanted, held, best) else held
         if inputs is not Handover.STREAMED:
-            best = with_room_for_copies(wanted, best, goal, ram_bytes)
+            best = with_room_for_copies(asked.graph, best, goal, ram_bytes)
     elif order is None:
-        best = with_steps_joined(wanted, best)
+        best = with_steps_joined(asked.graph, best)
     return replace(
         best,
         input=inputs,
         output=outputs,
         external_buffers=tuple(sorted(external_buffers)),
         goal=goal,
-        kernels=() if place_weights else named_kernels(wanted),
+        kernels=() if place_weights else named_kernels(asked.graph),
         subgraphs=subgraphs,
         slow_weights=slow,
         stripes=tuple(stripes),
@@ -373,17 +370,33 @@ class _Asked:
         return placement.plan(graph.name, self.target.name, order, order_bound_bytes=bound)
 
 
-def _with_scratch_placed(graph: LoweredGraph, made: Plan, *, is_ordered: bool, by_run: bool) -> Plan:
+def _with_scratch_placed(asked: _Asked, made: Plan, best_of: _BestOf) -> Plan:
     """Returns the plan with its steps joined, and with as much scratch as is of use where bytes are free.
 
+    Scratch has a place for each run of its node where that is asked for, and is worth its price or needed to fit.
+
     Args:
-        graph: of the plan's nodes.
+        asked: the arguments of the plan; the graph is of its nodes.
         made: of one arena.
-        is_ordered: true if the order was given: its steps are not joined.
-        by_run: true if scratch may have a place for each run of its node.
+        best_of: finds the best plan of those that efforts make.
     """
-    best = with_roomy_scratch(graph, made if is_ordered else with_steps_joined(graph, made))
-    return with_scratch_by_run(with_joined(graph, best.joined), best, best.effort) if by_run else best
+    one, each = _scratch_placed(asked, made)
+    if not asked.by_run or asked.ram_bytes is not None:
+        return each
+    if is_worth_it(asked.graph, one, each):
+        return each
+    # The order was searched for scratch with a place for each run; another may be better for one place.
+    alone = replace(asked, by_run=False)
+    one, _ = _scratch_placed(alone, best_of(alone.planned, alone.rank))
+    return each if is_worth_it(asked.graph, one, each) else one
+
+
+def _scratch_placed(asked: _Asked, made: Plan) -> tuple[Plan, Plan]:
+    """Returns two plans with scratch: with one place for all runs of a node, and with one for each where that is asked for."""
+    one = with_roomy_scratch(asked.graph, made if asked.runs is not None else with_steps_joined(asked.graph, made))
+    if not asked.by_run:
+        return one, one
+    return one, with_scratch_by_run(with_joined(asked.graph, one.joined), one, one.effort)
 
 
 def _check_regions(

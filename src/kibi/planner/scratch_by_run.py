@@ -21,11 +21,10 @@ from kibi.planner.plan import Buffer, Plan
 from kibi.planner.roomy_scratch import may_vary, rooms, with_narrow_calls
 from kibi.selection import LoweredGraph, apart_call, narrower_call, with_room
 from kibi.selection.streams import times_read
+from kibi.selection.variant import PARTS
 
 _SEARCH_SECONDS = 0.25
 """About how long placement may search; an amount of work."""
-_PARTS = 16
-"""An arena that is smaller by one of so many parts is worth any reading of constants; else reading may grow by one part."""
 _STEPS_EACH = 8
 """At most one of so many steps of a node has less scratch than the others: it takes more instructions."""
 
@@ -85,10 +84,10 @@ def is_worth_it(graph: LoweredGraph, held: Plan, moved: Plan) -> bool:
         held: the plan with one place for the scratch of all runs of a node.
         moved: the plan with a place for each run.
     """
-    if held.arena_bytes - moved.arena_bytes > held.arena_bytes // _PARTS:
+    if held.arena_bytes - moved.arena_bytes > held.arena_bytes // PARTS:
         return True
     before, after = (_constants_read(graph, plan) for plan in (held, moved))
-    return after - before <= before // _PARTS
+    return after - before <= before // PARTS
 
 
 def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
@@ -160,7 +159,7 @@ class _Less:
                     self._give(place, call)
 
     def _smaller(self, place: int) -> KernelCall | None:
-        """The call with less scratch that a run may have; None where there is none."""
+        """The call with less scratch that a run may have; None if no call takes less."""
         piece, node = self.pieces[place], self.pieces[place].nodes[0]
         taken, call = self.taken.get(node, set()), self.narrow.get(node)
         steps = sum(self.pieces[each].end - self.pieces[each].start for each in taken | {place})

@@ -10,12 +10,10 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.ops.overlap import least_distance
 from kibi.ops.windows.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.windows.window import Window
-from kibi.selection.variant import Goal
+from kibi.selection.variant import PARTS, Goal
 
 _MOST_DENSE = 3
 """Input channels of depthwise layers that are worth zeros: products cost a third of what channels one after another do."""
-_PARTS = 16
-"""Of the least arena, one is the price that faster blocks are worth where speed is not all."""
 
 
 def dense(call: KernelCall) -> KernelCall:
@@ -57,7 +55,7 @@ def blocks_scratch(call: KernelCall, goal: Goal) -> int:
     """
     call = dense(call)
     window, layer = window_of(call), call.params_as(Conv2DS8Params)
-    room_bytes = call.least_arena_bytes // _PARTS
+    room_bytes = call.least_arena_bytes // PARTS
     few, most = blocks_scratch_bytes(
         window, window.channels // layer.groups, layer.output_channels, room_bytes=room_bytes
     )

@@ -45,7 +45,7 @@ def with_room(graph: LoweredGraph, rooms: Sequence[int]) -> LoweredGraph:
 
 
 def narrower_call(graph: LoweredGraph, node: int, call: KernelCall) -> KernelCall | None:
-    """Returns the call of the same kernel, with the same constants, in the next smaller scratch; None where there is none.
+    """Returns the call of the same kernel, with the same constants, in the next smaller scratch; None if no call takes less.
 
     Its output may come as close to its inputs as that of the call.
 

@@ -10,13 +10,18 @@ from kibi.kernels.params import Params
 from kibi.kernels.params.conv2d_packed import (
     Conv2DBlocksParams,
     Conv2DColumnsParams,
+    Conv2DPiecesParams,
     Conv2DRowPairsParams,
     Conv2DWinogradParams,
 )
+from kibi.kernels.params.halves import Conv2DHalvesParams
+from kibi.kernels.params.vectors import Conv2DVectorsParams
 from kibi.ops.windows.convolution_blocks import block_sizes
 from kibi.selection.conv2d_row_pairs import made_blocks
 
 _Count: TypeAlias = Callable[[Any], int]
+_PIXELS_OF_PIECES = 2
+"""Pixels of a block whose windows are multiplied piece by piece."""
 
 
 def times_read(call: KernelCall) -> int:
@@ -45,6 +50,14 @@ def _of_winograd(params: Conv2DWinogradParams) -> int:
     return len(block_sizes((params.output_width + 1) // 2, params.tiles))
 
 
+def _of_pieces(params: Conv2DPiecesParams) -> int:
+    return -(-params.output_width // _PIXELS_OF_PIECES)
+
+
+def _of_pixels(params: Conv2DHalvesParams | Conv2DVectorsParams) -> int:
+    return -(-params.output_width // params.pixels)
+
+
 def _groups(sizes: Sequence[int], at_once: int) -> int:
     """Groups of neighbouring blocks of one size, each of at most so many blocks."""
     return sum(-(-len(list(group)) // at_once) for _, group in groupby(sizes))
@@ -54,6 +67,9 @@ _COUNTS: Mapping[type[Params | None], _Count] = MappingProxyType(
     {
         Conv2DBlocksParams: _of_blocks,
         Conv2DColumnsParams: _of_columns,
+        Conv2DHalvesParams: _of_pixels,
+        Conv2DPiecesParams: _of_pieces,
+        Conv2DVectorsParams: _of_pixels,
         Conv2DWinogradParams: _of_winograd,
         Conv2DRowPairsParams: made_blocks,
     }

@@ -18,6 +18,11 @@ class Goal(StrEnum):
     """The least flash: the kernels with which code and constants of the whole model are smallest, in the smallest arena."""
 
 
+PARTS = 16
+"""The price of speed where it is not all: what is faster may take one of so many parts of the least arena, and for a
+smaller arena as large a part of the constants may be read once more."""
+
+
 def _no_scratch(call: KernelCall, goal: Goal) -> int:
     """The scratch of variants that need none of their own."""
     del call, goal

@@ -47,7 +47,7 @@ it does not make the layer."""
 
 
 def wide_call(view: NodeView, general: KernelCall, target: Target, goal: Goal, kernel: str) -> KernelCall | None:
-    """Returns the call that makes all rows of a node, from a pointer to the first of each; None where there is none that is faster.
+    """Returns the call that makes all rows of a node, from a pointer to the first of each; None if no such call is faster.
 
     Args:
         view: the node.

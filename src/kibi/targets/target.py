@@ -97,7 +97,7 @@ class Target:
 
     @property
     def is_emulated(self) -> bool:
-        """True if an emulated core runs its code: unicorn's, or where there is none, QEMU's."""
+        """True if an emulated core runs its code: unicorn's, or QEMU's if unicorn has no such core."""
         return self.runner in (Runner.UNICORN, Runner.QEMU)
 
     def emulated_by(self, emulator: str) -> "Target":
