@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import kibi
 from kibi.codegen import Library
 from kibi.errors import BoardError, EmulationError, InputError
-from kibi.packages.serial import serial_functions
+from kibi.packages.serial import code_digest, serial_functions
 from kibi.reports import board_run
 from kibi.reports.board_run import BoardRun
 from kibi.reports.measurement import Measurement
@@ -45,7 +46,7 @@ def _run(
 ) -> BoardRun:
     """What a device says, reported."""
     library, measured = on_m3
-    digest, core = str(other.get("digest", library.digest)), int(other.get("core", 0x412F_C231))
+    digest, core = str(other.get("digest", code_digest(library))), int(other.get("core", 0x412F_C231))
     device = Device(digest, len(serial_functions(library)), answer, core)
 
     @contextmanager
@@ -268,3 +269,17 @@ def test_port_that_takes_nothing_is_told() -> None:
     line.close()
     with pytest.raises(BoardError, match="the serial port a port failed"):
         line.send(Frame(HELLO, 1), time.monotonic() + 1)
+
+
+def test_program_of_the_same_code_fits_however_its_command_was_spelled(
+    on_m3: tuple[Library, Measurement], tmp_path: Path
+) -> None:
+    """The digest is of the code: the command in the files' first lines does not count, and a line of code does."""
+    library, _ = on_m3
+    again = kibi.compile(
+        residual_network(4, 3, 2), None, tmp_path / "again", target="cortex-m3", command="kibi compile --goal balanced"
+    )
+    assert again.digest != library.digest
+    assert code_digest(again) == code_digest(library)
+    other = kibi.compile(residual_network(4, 3, 3), None, tmp_path / "other", target="cortex-m3")
+    assert code_digest(other) != code_digest(library)

@@ -9,7 +9,7 @@ from kibi.dtypes import Array
 from kibi.emulator import Call
 from kibi.engines.linked import CalledEngine
 from kibi.errors import BoardError
-from kibi.packages.serial import serial_functions, with_serial_program
+from kibi.packages.serial import code_digest, serial_functions, with_serial_program
 from kibi.serial_line import SerialCore, SerialSession
 
 _WORD = 1 << 32
@@ -35,11 +35,11 @@ class SerialEngine(CalledEngine):
     """
 
     def __init__(self, library: Library, session: SerialSession, board: str, *, seconds: float) -> None:
-        found, names = session.greeting, serial_functions(library)
-        if found.digest != library.digest or found.functions != len(names):
+        found, names, digest = session.greeting, serial_functions(library), code_digest(library)
+        if found.digest != digest or found.functions != len(names):
             raise BoardError(
                 f"the measuring program at {session.name} has another library than this model, with these options, gives: its "
-                f"digest is {found.digest[:_SHOWN_DIGITS]}…, not {library.digest[:_SHOWN_DIGITS]}…. Write the program again by "
+                f"digest is {found.digest[:_SHOWN_DIGITS]}…, not {digest[:_SHOWN_DIGITS]}…. Write the program again by "
                 "--serial-program with the same options, build it, and load it onto the board."
             )
         functions = [f"{library.model.graph.name}_{each}" for each in names]
