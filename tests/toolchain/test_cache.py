@@ -308,6 +308,19 @@ def test_pruning_removes_what_was_unused_for_longest(folder: Path) -> None:
     assert [path.name for path in (folder / "kind").iterdir()] == ["newest"]
 
 
+def test_cache_is_pruned_as_entries_are_made(folder: Path) -> None:
+    """However few a process makes: once in so many entries, by their names."""
+    left = folder / ".new-left"
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    for number in range(4 * cache._PRUNE_EVERY):
+        cache.cached("kind", cache.digest(str(number)), _write("a"))
+        if not left.exists():
+            break
+    else:
+        raise AssertionError("the cache was not pruned")
+
+
 def test_pruning_removes_what_crashed_processes_left(folder: Path) -> None:
     """An unfinished entry goes after a day, not before."""
     old, young = folder / ".new-old", folder / ".new-young"

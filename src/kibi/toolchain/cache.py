@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from zlib import crc32
 
 from platformdirs import user_cache_dir
 
@@ -37,14 +38,13 @@ from kibi.files.trust import is_ours, why_not_trusted
 
 LIMIT_BYTES = 512 * 1024 * 1024
 _PROTECTED_SECONDS = 3600.0  # younger entries may be in use by another process
-_PRUNE_EVERY = 64  # entries made between two looks at the size of the cache
+_PRUNE_EVERY = 256  # entries made between two looks at the size of the cache, on average over all processes
 _ZIG_FOLDER = "zig"  # zig's own cache, of its few libraries for the host
 _CONTENTS = "contents.json"
 _MOST_CONTENTS_BYTES = 1 << 20
 _MOST_FILE_BYTES = 1 << 30
 _PRIVATE = 0o700
 _UNFINISHED = ".new-"
-_made = 0
 _one_at_a_time = threading.RLock()
 
 
@@ -178,7 +178,8 @@ def cached(kind: str, key: str, make: Callable[[Path], None]) -> Path:
         raise ToolchainError(
             f"cannot write the cache {cache_folder()}: {error}. Set KIBI_CACHE to another folder."
         ) from error
-    _count_made()
+    if crc32(key.encode()) % _PRUNE_EVERY == 0:  # processes may be many and short, so that no process can count them
+        prune()
     return place
 
 
@@ -311,13 +312,6 @@ def _move_into_place(fresh: Path, place: Path, aside: Path) -> None:
     raise ToolchainError(
         f"cannot replace the broken cache entry {place}: remove it, or set KIBI_CACHE to another folder"
     )
-
-
-def _count_made() -> None:
-    global _made  # noqa: PLW0603 - one counter per process, and losing a count to a race is harmless
-    if _made % _PRUNE_EVERY == 0:
-        prune()
-    _made += 1
 
 
 def prune(limit_bytes: int = LIMIT_BYTES, protected_seconds: float = _PROTECTED_SECONDS) -> None:

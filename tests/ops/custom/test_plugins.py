@@ -10,6 +10,7 @@ import pytest
 
 from kibi import ops
 from kibi.errors import InputError, ModelError
+from kibi.ops.custom.plugins import installed
 from tests.ops.custom.motion import (
     CODE,
     EXAMPLE,
@@ -49,6 +50,18 @@ def test_installed_distribution_adds_its_operator(tmp_path: Path) -> None:
     assert len(record["operators"]) == len(ops.operators())
     code = f"import kibi, sys; kibi.load({str(model)!r}); print('kibi_motion.frame_difference' in sys.modules)"
     assert _python(tmp_path, "-c", code).stdout == "True\n"
+
+
+def test_distribution_that_is_installed_while_the_process_runs_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in a notebook: what was looked up before is looked up again when a folder of the path has changed."""
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "LATE" not in installed()
+    os.utime(tmp_path, (0, 0))
+    assert "LATE" not in installed()
+    _distribution(tmp_path, "kibi-late", "LATE", "kibi_late:Operator")
+    assert installed()["LATE"].value == "kibi_late:Operator"
 
 
 def test_distributions_are_not_imported_before_they_are_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,7 +4,11 @@ The entry point's name is the custom code that models have; its value is a `Cust
 Nothing is imported before a model asks for that code, or somebody for the list.
 """
 
+import os
+import sys
 from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kibi.errors import InputError
@@ -23,6 +27,21 @@ def installed() -> "Mapping[str, EntryPoint]":
     Raises:
         InputError: two distributions give the same name.
     """
+    return _installed_in(tuple((folder, _changed(folder)) for folder in sys.path))
+
+
+def _changed(folder: str) -> int:
+    """When distributions came into a folder of the path, or left it; 0 if there is no such folder."""
+    try:
+        return os.stat(folder or ".").st_mtime_ns  # noqa: PTH116 - the path's entries are strings
+    except (OSError, ValueError):
+        return 0
+
+
+@lru_cache(maxsize=4)
+def _installed_in(folders: tuple[tuple[str, int], ...]) -> "Mapping[str, EntryPoint]":
+    """The same, of folders as they were at a time: to look through them takes milliseconds."""
+    del folders
     from importlib.metadata import entry_points  # noqa: PLC0415 - it brings all of `email` along
 
     found: dict[str, EntryPoint] = {}
@@ -34,7 +53,7 @@ def installed() -> "Mapping[str, EntryPoint]":
                 f"custom operator {entry.name!r} is given by {origin_of(other)} ({other.value}) and by {origin_of(entry)} "
                 f"({entry.value}). Uninstall one of them."
             )
-    return found
+    return MappingProxyType(found)
 
 
 def load_plugin(entry: "EntryPoint") -> CustomOperator:
