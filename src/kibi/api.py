@@ -4,15 +4,15 @@ Each function imports what it needs when it is called. So `import kibi` stays qu
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kibi.dtypes import Array
 from kibi.errors import bounded
-from kibi.ir import Graph
+from kibi.ir import Graph, check_graph
 from kibi.renames import renamed_keywords
 from kibi.targets import Target
 from kibi.targets import target as target_named
@@ -103,6 +103,7 @@ def simplify(
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
     from kibi.selection import Goal, goal_named  # noqa: PLC0415
 
+    check_graph(model)
     kept = [tensor_index(model, tensor) for tensor in keep]
     return apply_passes(model, without, kept, for_speed=goal_named(goal) is Goal.SPEED).graph
 
@@ -182,6 +183,7 @@ def plan(
             plan, or one whose tensors are in one another's way.
         ModelError: the plan that the file carries does not fit its tensors.
     """
+    check_graph(model)
     if use_embedded_plan:
         from kibi.runtime.plan_choice import embedded_plan_only  # noqa: PLC0415
 
@@ -357,7 +359,7 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     folder = check_path(directory, "directory")
     if package is not None:
         kind(package)  # an unknown one is refused before the work
-    models = [model] if isinstance(model, Graph) else list(model)
+    models = _models(model)
     joint = plan if isinstance(plan, JointPlan) else None
     planned = [] if joint is None else list(validate_joint(models, joint))
     parts = plan.plans if isinstance(plan, JointPlan) else plan
@@ -378,6 +380,18 @@ def compile(  # noqa: A001 - the field's word; users write kibi.compile
     extras = Extras.of(slices=slices, lease=lease, spare=spare, checkpoints=checkpoints)
     library = generate(planned, processor, name=name, command=command, extras=extras, joint=joint)
     return write(library if package is None else packaged(library, package), folder)
+
+
+def _models(given: object) -> list[Graph]:
+    """The model that is given, or the models.
+
+    Raises:
+        InputError: one is no graph.
+    """
+    models: list[Any] = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    for each in models:
+        check_graph(each)
+    return models
 
 
 def processor_of(target: str | Target) -> Target:

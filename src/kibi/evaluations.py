@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kibi.errors import bounded
-from kibi.ir import Graph
+from kibi.ir import Graph, check_graph
 
 if TYPE_CHECKING:
     from kibi.quantization.comparing import LayerComparison
@@ -72,6 +72,7 @@ def evaluate(
     from kibi.reports.evaluating import Request  # noqa: PLC0415
     from kibi.reports.evaluating import evaluate as run  # noqa: PLC0415
 
+    check_graph(model)
     request = Request(
         graph=model,
         data=data if callable(data) else os.fspath(data),
@@ -115,4 +116,5 @@ def compare_layers(
     """
     from kibi.quantization.comparing import compare  # noqa: PLC0415 - `import kibi` starts nothing heavy
 
+    check_graph(model)
     return compare(model, reference, data if callable(data) else os.fspath(data))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kibi.api import DEFAULT_TARGET, default_plan, processor_of
 from kibi.dtypes import Array
 from kibi.errors import InputError, TargetError, bounded
-from kibi.ir import Graph
+from kibi.ir import Graph, check_graph
 from kibi.renames import renamed_keywords
 from kibi.targets import Board, Memory, Target
 from kibi.targets import board as board_named
@@ -68,6 +68,7 @@ def tune(
     from kibi.planner import validate  # noqa: PLC0415
     from kibi.selection import goal_named  # noqa: PLC0415
 
+    check_graph(model)
     processor = processor_of(target or (plan.target if plan else DEFAULT_TARGET))
     wanted = goal_named(goal)
     if plan is not None:
@@ -134,8 +135,10 @@ def measure(
         EmulationError: the core stopped, or the target is not emulated.
         MismatchError: TensorFlow Lite Micro's outputs differ.
     """
+    from kibi.codegen import check_library  # noqa: PLC0415
     from kibi.reports.measurement import measure as take  # noqa: PLC0415
 
+    check_library(library)
     return take(
         library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=oracle, memory=memory, code_in_ram=code_in_ram,
     )  # fmt: skip
@@ -181,8 +184,10 @@ def measure_on_board(
         EmulationError: the core stopped, or the target is not emulated.
         BoardError: there is no such server, the link broke, the core is another one or faulted, or memory is too little.
     """
+    from kibi.codegen import check_library  # noqa: PLC0415
     from kibi.reports.board_run import run_on_board  # noqa: PLC0415
 
+    check_library(library)
     chosen = board if isinstance(board, Board) else board_named(board)
     found = measured or measure(
         library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=False, memory=chosen.memory
@@ -221,10 +226,11 @@ def write_serial_program(
         BoardError: no measuring program runs on the library's target.
         OutputError: the directory cannot be written.
     """
-    from kibi.codegen import write  # noqa: PLC0415
+    from kibi.codegen import check_library, write  # noqa: PLC0415
     from kibi.engines.serial import serial_program  # noqa: PLC0415
     from kibi.files import check_path  # noqa: PLC0415
 
+    check_library(library)
     folder = check_path(directory, "directory")
     found = measured or measure(library, compiler=compiler, level=level, oracle=False)
     return write(serial_program(library, found.stack_bytes), folder)
@@ -265,8 +271,10 @@ def measure_over_serial(
         EmulationError: the core stopped, or the target is not emulated.
         BoardError: no such port, no measuring program, that of another library, another core, or the program does not answer.
     """
+    from kibi.codegen import check_library  # noqa: PLC0415
     from kibi.reports.board_run import run_over_serial  # noqa: PLC0415
 
+    check_library(library)
     chosen = board if isinstance(board, Board) else board_named(board)
     found = measured or measure(
         library, compiler=compiler, level=level, seed=seed, runs=runs, oracle=False, memory=chosen.memory
@@ -311,6 +319,7 @@ def verify(
     """
     from kibi.reports.verification import verify as compare  # noqa: PLC0415
 
+    check_graph(model)
     processor = processor_of(target)
     made = plan or default_plan(model, processor)
     found = compare(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kibi.errors import InputError, TargetError, bounded
-from kibi.ir import Graph
+from kibi.ir import Graph, check_graph
 from kibi.targets import Board, Target
 from kibi.targets import board as board_named
 from kibi.targets import target as target_named
@@ -167,6 +167,7 @@ def _with_plan(model: "Graph | Simplified", plan: "Plan | None", processor: Targ
     from kibi.planner import Granularity  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
 
-    if isinstance(model, Graph):
+    if not isinstance(model, Simplified):
+        check_graph(model)
         model = simplify(model) if plan is None else Simplified(model, ())
     return model, plan or make(model.graph, processor, granularity=Granularity.ROW)

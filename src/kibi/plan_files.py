@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kibi.errors import InputError, PlanError, bounded
-from kibi.ir import Graph
+from kibi.ir import Graph, check_graph
 from kibi.printable import printable
 from kibi.targets import Memory, Target
 from kibi.targets import target as target_named
@@ -69,6 +69,7 @@ def compile_plan(
     from kibi.planner import Granularity, validate  # noqa: PLC0415
     from kibi.planner import plan as make  # noqa: PLC0415
 
+    check_graph(model)
     place = None if path is None else check_path(path, "path")
     processor = _target(target or (plan.target if plan else core.target if core else "cortex-m4"))
     if plan is None:
@@ -120,6 +121,7 @@ def compile_like(
     from kibi.planfile.layout import load_layout  # noqa: PLC0415
     from kibi.planfile.like import written_like  # noqa: PLC0415
 
+    check_graph(model)
     source, place = Path(check_path(old, "old")), None if path is None else check_path(path, "path")
     data = read_file(source, _MOST_FILE_BYTES, PlanError, "Give the path of a plan file.")
     made = written_like(model, load_layout(source, data))
@@ -265,6 +267,7 @@ def measure_plan(
     from kibi.planner import validate  # noqa: PLC0415
     from kibi.reports.plan_file_costs import measure_plan_file  # noqa: PLC0415
 
+    check_graph(model)
     planned = validate(model, plan)
     return measure_plan_file(
         planned,

@@ -211,6 +211,16 @@ class Library:
         return replace(self, texts=every, data=kept, package=package, root=root)
 
 
+def check_library(library: object) -> None:
+    """Checks that a library is one.
+
+    Raises:
+        InputError: it is something else, such as a model or the path of a folder.
+    """
+    if not isinstance(library, Library):
+        raise InputError(f"the library is {type(library).__name__}. Give what `kibi.compile` returns.")
+
+
 def _check_distinct(files: Sequence[FileName]) -> None:
     """Checks that files are different ones on every system.
 

@@ -1,5 +1,6 @@
 """Graphs as frozen data: tensors, nodes, operators' contract, row access, verification."""
 
+from kibi.ir.arguments import check_graph
 from kibi.ir.early_exit import early_exits
 from kibi.ir.evaluation import counted_graphs, counted_steps, evaluation, evaluator
 from kibi.ir.graph import Graph, Node, NodeView, Signature, subgraphs_within
@@ -38,6 +39,7 @@ __all__ = [
     "Tensor",
     "TensorType",
     "can_overwrite",
+    "check_graph",
     "counted_graphs",
     "counted_steps",
     "early_exits",

@@ -1,7 +1,7 @@
 """The arguments of an interpreter, checked by their kinds."""
 
 from kibi.errors import InputError
-from kibi.ir import Graph
+from kibi.ir import check_graph
 from kibi.planner import Plan
 
 
@@ -11,8 +11,7 @@ def check_kinds(model: object, plan: object, handler: object) -> None:
     Raises:
         InputError: one is not.
     """
-    if not isinstance(model, Graph):
-        raise InputError(f"the model is {type(model).__name__}, not a graph. Give what `kibi.load` returns.")
+    check_graph(model)
     if plan is not None and not isinstance(plan, Plan):
         raise InputError(f"the plan is {type(plan).__name__}. Give what `kibi.plan` returns, or None.")
     if handler is not None and not callable(getattr(handler, "notify", None)):
