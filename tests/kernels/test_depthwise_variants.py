@@ -39,6 +39,8 @@ _BUILDS = (
     ("cortex-m3", PORTABLE, "zig", "s"),
 )  # fmt: skip
 """Cores of the set, then one that runs the plain C twins."""
+_RISC_V = (f"{_GENERAL}_3x3_relu", "rv32imac", target("rv32imac").kernel_sets, "zig", "s")
+"""The kernel that RISC-V has, too."""
 _CASES = 150
 _CHANNELS = 1000
 _DEPTHWISE = (
@@ -117,7 +119,7 @@ def _drawn(kernel: str, rng: np.random.Generator) -> tuple[Values, list[np.ndarr
 
 @pytest.mark.parametrize(
     ("kernel", "name", "kernel_sets", "compiler", "level"),
-    sample((kernel, *build) for kernel in sorted(_PACKS) for build in _BUILDS),
+    [*sample((kernel, *build) for kernel in sorted(_PACKS) for build in _BUILDS), _RISC_V],
 )
 def test_drawn_rows_equal_the_general_kernel(
     kernel: str, name: str, kernel_sets: tuple[str, ...], compiler: str, level: str, tmp_path: Path
@@ -180,10 +182,10 @@ def _with_relu(call: KernelCall) -> KernelCall:
     return replace(call, params=params.replaced(activation_min=params.output_zero_point))
 
 
-@pytest.mark.parametrize("kernel", sorted(_PACKS))
-def test_rows_may_be_overwritten_from_the_declared_distance_on(kernel: str) -> None:
+@pytest.mark.parametrize(("kernel", "name"), [*((kernel, "cortex-m4") for kernel in sorted(_PACKS)), _RISC_V[:2]])
+def test_rows_may_be_overwritten_from_the_declared_distance_on(kernel: str, name: str) -> None:
     """At the distance of the general call, and at larger ones, no element is overwritten that is still to be read."""
-    kernels, tried = linked((kernel,), "cortex-m4", "zig", "s"), 0
+    kernels, tried = linked((kernel,), name, "zig", "s"), 0
     for geometry in _DEPTHWISE:
         case = convolution(geometry)
         graph = graph_of(case)

@@ -31,7 +31,7 @@ _KERNELS = (
     "kibi_add_s8", "kibi_conv2d_s8", "kibi_conv2d_s8_int4", "kibi_depthwise_conv2d_s8", "kibi_fully_connected_s8",
     "kibi_fully_connected_s8_accumulate", "kibi_fully_connected_s8_int4", "kibi_fully_connected_s8_int4_accumulate", "kibi_mul_s8",
 )  # fmt: skip
-_PACKED = ("kibi_conv2d_s8_halves", "kibi_fully_connected_s8_halves")
+_PACKED = ("kibi_conv2d_s8_halves", "kibi_depthwise_conv2d_s8_3x3_relu", "kibi_fully_connected_s8_halves")
 """Kernels of variants, which other tests are for."""
 _DRAWN = 20
 _OVERLAID = 8

@@ -50,4 +50,5 @@ DEPTHWISE_3X3 = (
         gives_way_to="kibi_depthwise_conv2d_s8_3x3",
     ),
     Variant("kibi_depthwise_conv2d_s8_3x3", "kibi_depthwise_conv2d_s8", "armv7em", _GOALS, pack),
+    Variant("kibi_depthwise_conv2d_s8_3x3_relu", "kibi_depthwise_conv2d_s8", "riscv", _GOALS, pack_relu),
 )
