@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kibi
 from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
 from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
@@ -15,12 +16,12 @@ from kibi.selection import Goal, choose
 from kibi.selection.depthwise_3x3 import pack, pack_relu
 from kibi.selection.depthwise_columns import pack as pack_columns
 from kibi.targets import target
-from tests.kernels.emulated import linked
+from tests.kernels.emulated import linked, run
 from tests.kernels.in_place import differing_distances
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.kernels.overlaps import probes_of
 from tests.kernels.overlaps import run as run_probes
-from tests.ops.comparison import graph_of
+from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
 from tests.support.amount import sample
@@ -251,6 +252,30 @@ def test_choice_follows_what_is_proven(changes: Values, kernel: str) -> None:
         assert choose([call], target("cortex-m4"), goal)[0].kernel == _GENERAL + kernel
     assert choose([call], target("cortex-m4"), Goal.FLASH)[0].kernel == _GENERAL
     assert choose([call], target("cortex-m3"), Goal.SPEED)[0].kernel == _GENERAL
+
+
+@pytest.mark.parametrize(
+    ("geometry", "low", "high", "parts"),
+    [
+        (Geometry(8, 8, groups=0, size=(4, 5)), -128, 127, ""),
+        (Geometry(8, 8, groups=0, size=(4, 1)), -128, 127, ""),  # a pixel alone
+        (Geometry(8, 8, groups=0, size=(3, 5)), 3, 90, "CLAMPS"),
+        (Geometry(7, 7, groups=0, size=(4, 5)), -128, 127, "ODD_CHANNELS"),
+        (Geometry(7, 7, groups=0, size=(4, 1)), -128, 127, "ODD_CHANNELS"),
+    ],
+)
+def test_parts_that_a_layer_needs_are_enough(geometry: Geometry, low: int, high: int, parts: str) -> None:
+    """Channels that are whole fours, and activations that cut nothing, need no code for others."""
+    case = convolution(geometry)
+    graph = graph_of(case)
+    (call,) = graph.calls
+    params = call.params_as(DepthwiseS8Params).replaced(activation_min=low, activation_max=high)
+    packed = pack(replace(call, params=params))
+    assert packed is not None
+    assert packed.features == {f"KIBI_DEPTHWISE_3X3_OF_{part}" for part in parts.split()}
+    kernels = linked((packed.kernel,), "cortex-m4", "zig", "s", packed.features)
+    found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(0), packed)
+    assert_same(graph, [found], [np.clip(each, low, high) for each in kibi.run(graph, None, case.inputs)])
 
 
 def _row(channels: int, shape: tuple[int, int, int], folder: Path) -> KernelOnCore:

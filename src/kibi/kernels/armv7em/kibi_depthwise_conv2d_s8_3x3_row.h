@@ -6,6 +6,15 @@
 #include "kibi_depthwise_conv2d.h"
 #include "kibi_depthwise_conv2d_s8_block.h"
 
+/* Parts that a library leaves out where no layer needs them: channels that are no whole fours, and activations that cut more than int8
+ * does. */
+#ifndef KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS
+#define KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS 1
+#endif
+#ifndef KIBI_DEPTHWISE_3X3_OF_CLAMPS
+#define KIBI_DEPTHWISE_3X3_OF_CLAMPS 1
+#endif
+
 enum { BLOCK = 4, LEFT_IS_OUTSIDE = 1, RIGHT_IS_OUTSIDE = 2 };
 
 /* Neighbouring pixels as the assembly wants them: at most one with a left column outside, then those inside, then at most one with a
@@ -48,6 +57,23 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, shared, 48);
 KIBI_FIELD_AT(kibi_depthwise_pixels, move, 52);
 KIBI_FIELD_AT(kibi_depthwise_pixels, rows, 56);
 KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
+
+/* One more block, which shares channels with the one before it; r4 is where `blocks_end` is. */
+#if KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS
+#define KIBI_DEPTHWISE_ONE_MORE_BLOCK                          \
+        "ldrd r6, r7, [r4, #4]\n" /* shared, move */           \
+        "cbz r6, 24f\n"                                        \
+        "movs r5, #0\n"                                        \
+        "str r5, [r4, #4]\n"                                   \
+        "sub r0, r0, r6\n"                                     \
+        "sub r1, r1, r6\n"                                     \
+        "sub r2, r2, r6\n"                                     \
+        "sub lr, lr, r6\n"                                     \
+        "add r12, r12, r7\n"                                   \
+        "b 19b\n"
+#else
+#define KIBI_DEPTHWISE_ONE_MORE_BLOCK
+#endif
 
 /* The body of a naked function of one argument, a pointer to kibi_depthwise_pixels, which it changes. Pairs of taps are those of
  * the first two rows in each column, and of the third row in the left and the middle one.
@@ -155,26 +181,23 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
         "15:\n" /* the right column is outside: past its weights, 16 bytes of a pair of taps, 8 of one */ \
         "add r8, r8, #24\n"                                    \
         "b 14b\n"                                              \
-        "23:\n" /* one more block, which shares channels with the one before it, or the end */ \
-        "ldrd r6, r7, [r4, #4]\n" /* shared, move */           \
-        "cbz r6, 24f\n"                                        \
-        "movs r5, #0\n"                                        \
-        "str r5, [r4, #4]\n"                                   \
-        "sub r0, r0, r6\n"                                     \
-        "sub r1, r1, r6\n"                                     \
-        "sub r2, r2, r6\n"                                     \
-        "sub lr, lr, r6\n"                                     \
-        "add r12, r12, r7\n"                                   \
-        "b 19b\n"                                              \
+        "23:\n" /* the last whole block is done */             \
+        KIBI_DEPTHWISE_ONE_MORE_BLOCK                          \
         "24:\n" /* the end */                                  \
         "add sp, sp, #48\n"                                    \
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n" ::: "memory")
+
+/* Channels after the last whole block. */
+static inline uint32_t kibi_depthwise_rest(uint32_t channels)
+{
+    return KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS ? channels % BLOCK : 0;
+}
 
 /* From all pixels, or from the one before, to one pixel, where blocks may not go through a whole row. */
 static KIBI_NOINLINE void kibi_depthwise_begin_pixel(kibi_depthwise_pixels *at, const kibi_depthwise_conv2d_s8_3x3_params *p,
                                                      int32_t pixel)
 {
-    const uint32_t count = at->channels % BLOCK;
+    const uint32_t count = kibi_depthwise_rest(at->channels);
     const int32_t before = pixel * p->stride - p->pad; /* under the window's left column */
     const int32_t is_beyond = before + 2 * p->dilation >= p->input_width;
     at->first = (uint32_t)((before < 0 ? LEFT_IS_OUTSIDE : 0) | (is_beyond ? RIGHT_IS_OUTSIDE : 0));
@@ -189,8 +212,10 @@ static KIBI_NOINLINE void kibi_depthwise_begin_pixel(kibi_depthwise_pixels *at, 
     }
     at->end = at->rows[0] + at->step;
     at->blocks_end = at->rows[0] + at->channels - count;
-    at->shared = -count % BLOCK;
-    at->move = (uint32_t)(uintptr_t)at->values - (at->output + at->channels - count);
+    if (KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS) {
+        at->shared = -count % BLOCK;
+        at->move = (uint32_t)(uintptr_t)at->values - (at->output + at->channels - count);
+    }
 }
 
 /* Writes the channels after the last whole block, which are last of those that one more block has. */
@@ -213,7 +238,7 @@ static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *r
 {
     const uint32_t channels = (uint16_t)p->channels, stride = (uint16_t)p->stride, width = (uint16_t)p->output_width;
     const uint32_t size = width * channels;
-    const uint32_t count = channels % BLOCK;
+    const uint32_t count = kibi_depthwise_rest(channels);
     const int32_t pad = p->pad;
     const int32_t first = 2 * (uint16_t)p->dilation - pad; /* under the first window's right column */
     const int32_t beyond = first + (int32_t)((width - 1) * stride) - (uint16_t)p->input_width; /* likewise the last one's, or less */
@@ -230,8 +255,10 @@ static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *r
     at.step = stride * channels;
     at.back = width * at.step - BLOCK;
     at.back_output = size - BLOCK;
-    at.shared = -count % BLOCK;
-    at.move = 0u - at.shared;
+    if (KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS) {
+        at.shared = -count % BLOCK;
+        at.move = 0u - at.shared;
+    }
     at.left = 0u - (uint16_t)p->dilation * channels;
     for (int32_t i = 2; i >= 0; --i) {
         const uint32_t below = (uint32_t)(uintptr_t)rows[i] - at.output;
@@ -248,10 +275,12 @@ static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *r
         for (int32_t pixel = 0; pixel != p->output_width; ++pixel) {
             kibi_depthwise_begin_pixel(&at, p, pixel);
             compute(&at);
-            kibi_depthwise_end_pixel(&at);
+            if (KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS) {
+                kibi_depthwise_end_pixel(&at);
+            }
         }
     }
-    if (p->activation_min != INT8_MIN || p->activation_max != INT8_MAX) {
+    if (KIBI_DEPTHWISE_3X3_OF_CLAMPS && (p->activation_min != INT8_MIN || p->activation_max != INT8_MAX)) {
         kibi_clamp_s8(output, (int32_t)size, p->activation_min, p->activation_max);
     }
 }
