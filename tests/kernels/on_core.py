@@ -76,10 +76,10 @@ class KernelOnCore:
                 ("inputs", _POOL_BYTES - 3), ("output", _BLOCK_BYTES - 1), ("scratch", _BLOCK_BYTES),
             )
         }  # fmt: skip
-        self.instructions = 0
+        self.instructions = self.cycles = 0
 
     def run(self, case: Case) -> bytes:
-        """The output; `instructions` then holds what all its calls took."""
+        """The output; `instructions` and `cycles` then hold what all its calls took, the latter without wait states."""
         core = self._core
         core.write(self._pools["params"], self._params(case))
         first, addresses = self._place(case, "inputs", _POOL_BYTES - 3, [row.tobytes() for row in case.inputs])
@@ -87,7 +87,7 @@ class KernelOnCore:
         output_at = _BLOCK_BYTES - 1 - case.output_bytes if case.at_end else 1
         core.write(self._pools["output"], bytes([_GUARD]) * (_BLOCK_BYTES - 1))
         output = self._pools["output"] + output_at
-        self.instructions = 0
+        self.instructions = self.cycles = 0
         for step, pointers in enumerate(case.rows):
             table = [0 if pointer is None else addresses[pointer] for pointer in pointers]
             core.write(self._pools["rows"], np.array(table, np.uint32).tobytes())
@@ -95,6 +95,7 @@ class KernelOnCore:
             scratch = self._pools["scratch"] if case.scratch_bytes else 0
             call = core.call(self._kernel, output, self._pools["rows"], self._pools["params"], scratch, *numbers)
             self.instructions += call.instructions
+            self.cycles += call.cycles_estimate or 0
         found = core.read(self._pools["output"], _BLOCK_BYTES - 1)
         end = output_at + case.output_bytes
         assert not found[:output_at].strip(bytes([_GUARD]))

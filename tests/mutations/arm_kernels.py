@@ -122,8 +122,8 @@ ARM_KERNELS = (
     Mutation(
         "kernels.m4-depthwise-overwrites-other-channels",
         "kernels/armv7em/kibi_depthwise_conv2d_s8_3x3_row.h",
-        "(channels % BLOCK != 0 || below % channels != 0)",
-        "channels % BLOCK != 0",
+        "(count != 0 || below % channels != 0)",
+        "count != 0",
         "A block of channels goes through a row whose other channels its output overwrites.",
         ("tests/kernels/test_depthwise_variants.py", "-k", "rows_may_be_overwritten"),
     ),

@@ -2,6 +2,7 @@
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.depthwise_conv2d import Depthwise3x3Params
+from kibi.kernels.params.needed_parts import needed_parts
 from kibi.selection.depthwise_blocks import Depthwise, blocks_of, depthwise, one_tap, packed, two_taps
 from kibi.selection.single_rounding import SingleRounding
 from kibi.selection.variant import Goal, Variant
@@ -36,7 +37,8 @@ def _packed(layer: Depthwise, call: KernelCall, kernel: str, once: SingleRoundin
         *(two_taps(w[0, 2], w[1, 2]), one_tap(w[2, 2])),
     ]
     params = Depthwise3x3Params(blocks=packed(layer, words, once), **layer.params.scalars_for(Depthwise3x3Params))
-    return KernelCall(kernel, params, inplace_distance_bytes=call.inplace_distance_bytes)
+    distances = call.inplace_distance_bytes
+    return KernelCall(kernel, params, inplace_distance_bytes=distances, features=needed_parts(params))
 
 
 _GOALS = frozenset(Goal)

@@ -12,6 +12,7 @@ from kibi.kernels.params.depthwise_conv2d import (
     DepthwiseMultipliedParams,
     DepthwiseS8Params,
 )
+from kibi.kernels.params.needed_parts import needed_parts
 from kibi.ops.overlap import least_distance
 from kibi.ops.windows.depthwise_conv2d import fast_parts, least_parts
 from kibi.selection import depthwise_3x3, depthwise_columns
@@ -90,7 +91,8 @@ def _packed(
     )
     (kernel,) = kind.kernels
     scratch_bytes = pixels * layer.input_channels
-    return KernelCall(kernel, params, scratch_bytes, inplace_distance_bytes=(_distance(call, pixels),))
+    distances = (_distance(call, pixels),)
+    return KernelCall(kernel, params, scratch_bytes, inplace_distance_bytes=distances, features=needed_parts(params))
 
 
 def _is_multiplied(layer: Conv2DS8Params) -> bool:

@@ -439,26 +439,42 @@ static inline void widen_blocks(task *t, int32_t left)
 #endif
 }
 
-/* Sets what is the same for all blocks of a row. */
+/* True if outputs are rounded once. Where all layers of a library are alike in that, the answer is a constant. */
+static inline int32_t rounds_once(const kibi_conv2d_s8_blocks_params *p)
+{
+    if (KIBI_CONV2D_BLOCKS_ROUNDED_ONCE && KIBI_CONV2D_BLOCKS_ROUNDED_TWICE) {
+        return p->rounds_once;
+    }
+    return KIBI_CONV2D_BLOCKS_ROUNDED_ONCE;
+}
+
+/* Sets what is the same for all blocks of a row. Every row fetches these instructions anew, so what no part of the library reads is left
+ * out. */
 static KIBI_NOINLINE void begin_row(task *t, const int8_t *const *rows, const kibi_conv2d_s8_blocks_params *p, void *scratch)
 {
-    const uint32_t each = 0x01010101u;
     t->params = p;
     t->rows = rows;
     t->start = -p->pad;
     t->run = p->kernel_width * p->input_channels;
     t->size = (p->kernel_rows * t->run + 3) & ~3;
-    t->last_inside = p->dilation == 1 && p->kernel_width <= p->input_width ? p->input_width - p->kernel_width : -1;
-    t->has_three_rows = has_three_rows(t);
+    if (KIBI_CONV2D_BLOCKS_AT_EDGES) {
+        t->last_inside = p->dilation == 1 && p->kernel_width <= p->input_width ? p->input_width - p->kernel_width : -1;
+    }
+    if (KIBI_CONV2D_BLOCKS_OF_THREE_ROWS) {
+        t->has_three_rows = has_three_rows(t);
+    }
     t->windows = (int16_t *)scratch;
     t->block.windows = t->windows;
     t->block.groups = t->size / 4;
-    t->block.zero_point = p->rounds_once ? p->output_zero_point * (1 << KIBI_CONV2D_FRACTION_BITS) : p->output_zero_point;
-    t->block.rounds_once = p->rounds_once;
+    t->block.zero_point = p->output_zero_point * (rounds_once(p) ? 1 << KIBI_CONV2D_FRACTION_BITS : 1);
+    t->block.rounds_once = rounds_once(p);
     t->block.output_channels = p->output_channels;
-    t->block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
-    t->block.low = (uint8_t)p->activation_min * each;
-    t->block.high = (uint8_t)p->activation_max * each;
+    if (KIBI_CONV2D_BLOCKS_OF_CLAMPS) {
+        const uint32_t each = 0x01010101u;
+        t->block.clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX;
+        t->block.low = (uint8_t)p->activation_min * each;
+        t->block.high = (uint8_t)p->activation_max * each;
+    }
 }
 
 /* Computes an output row. Part of its caller before anything else is optimized, as if it were written there. */

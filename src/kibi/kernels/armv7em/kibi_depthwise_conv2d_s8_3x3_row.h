@@ -6,6 +6,15 @@
 #include "kibi_depthwise_conv2d.h"
 #include "kibi_depthwise_conv2d_s8_block.h"
 
+/* Parts that a library leaves out where no layer needs them: channels that are no whole fours, and activations that cut more than int8
+ * does. */
+#ifndef KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS
+#define KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS 1
+#endif
+#ifndef KIBI_DEPTHWISE_3X3_OF_CLAMPS
+#define KIBI_DEPTHWISE_3X3_OF_CLAMPS 1
+#endif
+
 enum { BLOCK = 4, LEFT_IS_OUTSIDE = 1, RIGHT_IS_OUTSIDE = 2 };
 
 /* Neighbouring pixels as the assembly wants them: at most one with a left column outside, then those inside, then at most one with a
@@ -28,6 +37,7 @@ typedef struct {
     uint32_t move;         /* from the output after the last whole block to that block's */
     uint32_t rows[3];      /* to the right column of the first window */
     uint32_t left;         /* bytes from a column of the window to its left neighbour, below 0 */
+    int8_t values[BLOCK];  /* of a pixel that is computed alone: outputs of one more block */
 } kibi_depthwise_pixels;
 
 /* Where the assembly reads the fields. */
@@ -47,6 +57,23 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, shared, 48);
 KIBI_FIELD_AT(kibi_depthwise_pixels, move, 52);
 KIBI_FIELD_AT(kibi_depthwise_pixels, rows, 56);
 KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
+
+/* One more block, which shares channels with the one before it; r4 is where `blocks_end` is. */
+#if KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS
+#define KIBI_DEPTHWISE_ONE_MORE_BLOCK                          \
+        "ldrd r6, r7, [r4, #4]\n" /* shared, move */           \
+        "cbz r6, 24f\n"                                        \
+        "movs r5, #0\n"                                        \
+        "str r5, [r4, #4]\n"                                   \
+        "sub r0, r0, r6\n"                                     \
+        "sub r1, r1, r6\n"                                     \
+        "sub r2, r2, r6\n"                                     \
+        "sub lr, lr, r6\n"                                     \
+        "add r12, r12, r7\n"                                   \
+        "b 19b\n"
+#else
+#define KIBI_DEPTHWISE_ONE_MORE_BLOCK
+#endif
 
 /* The body of a naked function of one argument, a pointer to kibi_depthwise_pixels, which it changes. Pairs of taps are those of
  * the first two rows in each column, and of the third row in the left and the middle one.
@@ -79,6 +106,7 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
         "add r0, r0, #12\n"                                    \
         "ldm r0, {r0, r1, r2, r3}\n" /* rows, left */          \
         "b 20f\n"                                              \
+        ".p2align 2\n" /* so are 12 to 14: of an instruction of four bytes beside a multiple of four, a branch waits */ \
         "11:\n" /* the next pixel; no column is outside */     \
         "ldm r8!, {r4, r5, r6, r7}\n"                          \
         "12:\n" /* left column: first two rows */              \
@@ -92,7 +120,7 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
         "ldr r9, [r0, r3]\n"                                   \
         "ldr r10, [r1, r3]\n"                                  \
         KIBI_TWO_TAPS                                          \
-        "bcs 15f\n"                                            \
+        "bcs.w 15f\n"                                          \
         "ldr r9, [r0]\n"                                       \
         "ldr r10, [r1]\n"                                      \
         KIBI_TWO_TAPS                                          \
@@ -133,6 +161,7 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
         "cmp r0, lr\n"                                         \
         "blo 11b\n"                                            \
         "b 21b\n"                                              \
+        ".p2align 2\n"                                         \
         "17:\n" /* the next pixel; r4 says which column is outside */ \
         "ldr r9, [sp, #28]\n" /* fill */                       \
         /* 1: left, 2: right, 3: both. Carry, set from 2 on, later leads to 15. */ \
@@ -152,83 +181,107 @@ KIBI_FIELD_AT(kibi_depthwise_pixels, left, 68);
         "15:\n" /* the right column is outside: past its weights, 16 bytes of a pair of taps, 8 of one */ \
         "add r8, r8, #24\n"                                    \
         "b 14b\n"                                              \
-        "23:\n" /* one more block, which shares channels with the one before it, or the end */ \
-        "ldrd r6, r7, [r4, #4]\n" /* shared, move */           \
-        "cbz r6, 24f\n"                                        \
-        "movs r5, #0\n"                                        \
-        "str r5, [r4, #4]\n"                                   \
-        "sub r0, r0, r6\n"                                     \
-        "sub r1, r1, r6\n"                                     \
-        "sub r2, r2, r6\n"                                     \
-        "sub lr, lr, r6\n"                                     \
-        "add r12, r12, r7\n"                                   \
-        "b 19b\n"                                              \
+        "23:\n" /* the last whole block is done */             \
+        KIBI_DEPTHWISE_ONE_MORE_BLOCK                          \
         "24:\n" /* the end */                                  \
         "add sp, sp, #48\n"                                    \
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n" ::: "memory")
 
-/* True if each block of channels may go through a whole row: the output does not overlap the rows, or a pixel's output is written
- * over the same channels of another pixel, which are for no other block. At most one window reaches outside on each side. */
-static inline int may_go_by_blocks(const int8_t *output, const int8_t *const *rows, const kibi_depthwise_conv2d_s8_3x3_params *p,
-                                   int32_t last)
+/* Channels after the last whole block. */
+static inline uint32_t kibi_depthwise_rest(uint32_t channels)
 {
-    const uint32_t channels = (uint32_t)p->channels;
-    const uint32_t size = (uint32_t)p->output_width * channels;
-    for (int32_t i = 0; i < 3; ++i) {
-        const uint32_t below = (uint32_t)(uintptr_t)rows[i] - (uint32_t)(uintptr_t)output;
-        if (below < size && (channels % BLOCK != 0 || below % channels != 0)) {
-            return 0;
+    return KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS ? channels % BLOCK : 0;
+}
+
+/* From all pixels, or from the one before, to one pixel, where blocks may not go through a whole row. */
+static KIBI_NOINLINE void kibi_depthwise_begin_pixel(kibi_depthwise_pixels *at, const kibi_depthwise_conv2d_s8_3x3_params *p,
+                                                     int32_t pixel)
+{
+    const uint32_t count = kibi_depthwise_rest(at->channels);
+    const int32_t before = pixel * p->stride - p->pad; /* under the window's left column */
+    const int32_t is_beyond = before + 2 * p->dilation >= p->input_width;
+    at->first = (uint32_t)((before < 0 ? LEFT_IS_OUTSIDE : 0) | (is_beyond ? RIGHT_IS_OUTSIDE : 0));
+    at->last = 0;
+    at->back = at->step - BLOCK;
+    at->back_output = at->channels - BLOCK;
+    if (pixel != 0) {
+        at->output += at->channels;
+        for (int32_t i = 0; i < 3; ++i) {
+            at->rows[i] += at->step;
         }
     }
-    return p->stride >= p->pad && last - p->stride < p->input_width && p->output_width > 1;
+    at->end = at->rows[0] + at->step;
+    at->blocks_end = at->rows[0] + at->channels - count;
+    if (KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS) {
+        at->shared = -count % BLOCK;
+        at->move = (uint32_t)(uintptr_t)at->values - (at->output + at->channels - count);
+    }
+}
+
+/* Writes the channels after the last whole block, which are last of those that one more block has. */
+static KIBI_NOINLINE void kibi_depthwise_end_pixel(const kibi_depthwise_pixels *at)
+{
+    int8_t *const end = (int8_t *)(uintptr_t)(at->output + at->channels);
+    for (int32_t i = (int32_t)(at->channels % BLOCK); i > 0; --i) {
+        end[-i] = at->values[BLOCK - i];
+        __asm__ volatile(""); /* else the compiler calls memcpy */
+    }
 }
 
 /* The row, by a function whose body is KIBI_DEPTHWISE_3X3: all pixels in one call where it can take them, else one after another.
- * Of the parameters, it reads all but the blocks. */
+ * Of the parameters, it reads all but the blocks. Each block of channels may go through a whole row if the output does not overlap the
+ * rows, or if a pixel's output is written over the same channels of another pixel, which are for no other block; and if at most one
+ * window reaches outside on each side. Every row fetches these instructions anew, so there are as few as possible. */
 static inline void kibi_depthwise_row_3x3(int8_t *output, const int8_t *const *rows,
                                           const kibi_depthwise_conv2d_s8_3x3_params *p, const int32_t *blocks,
                                           uint32_t rounding, void (*compute)(kibi_depthwise_pixels *))
 {
-    const int32_t count = p->channels % BLOCK;
-    const int32_t reach = 2 * p->dilation;
-    const int32_t last = (p->output_width - 1) * p->stride + reach - p->pad; /* under the last window's right column */
-    const int by_blocks = may_go_by_blocks(output, rows, p, last);
-    const int32_t pixels = by_blocks ? p->output_width : 1;
-    const int8_t *const end = output + p->output_width * p->channels;
+    const uint32_t channels = (uint16_t)p->channels, stride = (uint16_t)p->stride, width = (uint16_t)p->output_width;
+    const uint32_t size = width * channels;
+    const uint32_t count = kibi_depthwise_rest(channels);
+    const int32_t pad = p->pad;
+    const int32_t first = 2 * (uint16_t)p->dilation - pad; /* under the first window's right column */
+    const int32_t beyond = first + (int32_t)((width - 1) * stride) - (uint16_t)p->input_width; /* likewise the last one's, or less */
+    /* Below 0: not by blocks. */
+    int32_t by_blocks = ((int32_t)stride - pad) | ((int32_t)stride - 1 - beyond) | ((int32_t)width - 2);
     kibi_depthwise_pixels at;
-    int8_t values[BLOCK];
-    int32_t column = reach - p->pad; /* under the window's right column */
-    int8_t *to = output;
-    at.rounding = rounding;
-    at.channels = (uint32_t)p->channels;
-    at.step = (uint32_t)(p->stride * p->channels);
-    at.fill = ((uint32_t)p->input_zero_point & 0xFFFFu) * 0x10001u;
-    at.last = by_blocks && last >= p->input_width ? RIGHT_IS_OUTSIDE : 0;
-    at.back = (uint32_t)pixels * at.step - BLOCK;
-    at.back_output = (uint32_t)pixels * at.channels - BLOCK;
     at.blocks = blocks;
-    at.left = (uint32_t)(-p->dilation * p->channels);
-    do {
-        const uint32_t outside = !by_blocks && column >= p->input_width ? RIGHT_IS_OUTSIDE : 0;
-        at.first = (column < reach ? LEFT_IS_OUTSIDE : 0) | outside;
-        for (int32_t i = 0; i < 3; ++i) {
-            at.rows[i] = (uint32_t)(uintptr_t)rows[i] + (uint32_t)(column * p->channels);
+    at.rounding = rounding;
+    at.channels = channels;
+    at.output = (uint32_t)(uintptr_t)output;
+    at.fill = ((uint32_t)p->input_zero_point & 0xFFFFu) * 0x10001u;
+    at.first = pad > 0 ? LEFT_IS_OUTSIDE : 0;
+    at.last = ~(uint32_t)(beyond >> 31) & RIGHT_IS_OUTSIDE;
+    at.step = stride * channels;
+    at.back = width * at.step - BLOCK;
+    at.back_output = size - BLOCK;
+    if (KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS) {
+        at.shared = -count % BLOCK;
+        at.move = 0u - at.shared;
+    }
+    at.left = 0u - (uint16_t)p->dilation * channels;
+    for (int32_t i = 2; i >= 0; --i) {
+        const uint32_t below = (uint32_t)(uintptr_t)rows[i] - at.output;
+        if (below < size && (count != 0 || below % channels != 0)) {
+            by_blocks = -1;
         }
-        at.output = (uint32_t)(uintptr_t)to;
-        at.end = at.rows[0] + at.back + BLOCK - (at.last != 0 ? at.step : 0);
-        at.blocks_end = at.rows[0] + at.channels - (uint32_t)count;
-        at.shared = (uint32_t)(-count & (BLOCK - 1));
-        at.move = by_blocks ? 0u - at.shared : (uint32_t)(uintptr_t)values - at.output - (at.channels - (uint32_t)count);
+        at.rows[i] = (uint32_t)(uintptr_t)rows[i] + (uint32_t)first * channels;
+    }
+    at.end = at.rows[0] + at.back + BLOCK - (at.step & ~(uint32_t)(beyond >> 31));
+    at.blocks_end = at.rows[0] + channels - count;
+    if (by_blocks >= 0) {
         compute(&at);
-        to += pixels * p->channels;
-        for (int32_t i = by_blocks ? 0 : count; i > 0; --i) {
-            to[-i] = values[BLOCK - i];
-            __asm__ volatile(""); /* else the compiler calls memcpy */
+    } else {
+        for (int32_t pixel = 0; pixel != p->output_width; ++pixel) {
+            kibi_depthwise_begin_pixel(&at, p, pixel);
+            compute(&at);
+            if (KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS) {
+                kibi_depthwise_end_pixel(&at);
+            }
         }
-        column += p->stride;
-    } while (to != end);
-    if (p->activation_min != INT8_MIN || p->activation_max != INT8_MAX) {
-        kibi_clamp_s8(output, p->output_width * p->channels, p->activation_min, p->activation_max);
+    }
+    if (KIBI_DEPTHWISE_3X3_OF_CLAMPS && (p->activation_min != INT8_MIN || p->activation_max != INT8_MAX)) {
+        kibi_clamp_s8(output, (int32_t)size, p->activation_min, p->activation_max);
     }
 }
 

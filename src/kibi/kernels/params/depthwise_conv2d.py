@@ -1,5 +1,7 @@
 """Parameters of the kernels of DEPTHWISE_CONV_2D."""
 
+from types import MappingProxyType
+
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 from kibi.kernels.params.geometry import Narrow3x3Params
@@ -117,6 +119,12 @@ class _Depthwise3x3Params(Narrow3x3Params, pointers_first=True):
         require: pad <= dilation
         require: (output_width - 1) * stride - pad + dilation < input_width
     """
+    parts = MappingProxyType(
+        {
+            "KIBI_DEPTHWISE_3X3_OF_ODD_CHANNELS": ("channels == channels // 4 * 4",),
+            "KIBI_DEPTHWISE_3X3_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),
+        }
+    )
 
 
 class Depthwise3x3Params(
