@@ -10,7 +10,7 @@ from kibi.dtypes import DType
 from kibi.ir import KernelCall
 from kibi.kernels.params import Params
 from kibi.kernels.params.conv2d import Conv2DS16Params
-from kibi.kernels.params.conv2d_packed import Conv2DS16BlocksParams
+from kibi.kernels.params.conv2d_s16_packed import Conv2DS16BlocksParams
 from kibi.kernels.params.fully_connected import FullyConnectedS16Params
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.ops.overlap import least_distance

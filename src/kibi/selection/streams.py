@@ -7,12 +7,8 @@ from typing import Any, TypeAlias
 
 from kibi.ir import KernelCall
 from kibi.kernels.params import Params
-from kibi.kernels.params.conv2d_packed import (
-    Conv2DBlocksParams,
-    Conv2DColumnsParams,
-    Conv2DRowPairsParams,
-    Conv2DWinogradParams,
-)
+from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams, Conv2DColumnsParams
+from kibi.kernels.params.conv2d_winograd import Conv2DRowPairsParams, Conv2DWinogradParams
 from kibi.ops.windows.convolution_blocks import block_sizes
 from kibi.selection.conv2d_row_pairs import made_blocks
 

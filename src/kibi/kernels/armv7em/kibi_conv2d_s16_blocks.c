@@ -1,6 +1,6 @@
 /* CONV_2D, int16, for cores with the DSP extension: two channels of one to three pixels at once. Source of the rule: TFLM,
  * integer_ops/conv.h, ConvPerChannel of int16_t. */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_s16_packed.h"
 
 #include "kibi_conv2d_s16_pixels.h"
 

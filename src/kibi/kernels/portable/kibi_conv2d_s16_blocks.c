@@ -1,6 +1,6 @@
 /* CONV_2D, int16, from constants that are packed for blocks, in plain C: for cores without the instructions that the blocks are
  * made for. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel of int16_t. */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_s16_packed.h"
 
 #include "kibi_requantize.h"
 
