@@ -18,7 +18,8 @@ class Conv2DS16BlocksParams(NarrowWindowsParams, kernels=("kibi_conv2d_s16_block
     stream: Array = array(
         DType.S32,
         "for each pair of channels: both biases, [groups of four elements][2] words of weights, and both factors. A word has four "
-        "weights of a channel, the first, the third, the second and the fourth in its bytes. A window is runs of elements that "
+        "weights of a channel, the first, the third, the second and the fourth in its bytes; or where weights have 16 bits, two, "
+        "the first one in the lower half, and there are [pairs of elements][2] words. A window is runs of elements that "
         "touch: its rows, or where columns are spread, the rows of each column. All pairs of elements of all runs come first, "
         "then the last elements of runs of an odd number. Zeros fill up a window to whole fours, and the channel after an odd "
         "last one. Biases include -input zero point * the sum of the channel's filter; factors are the 15 bits of the multiplier "
@@ -30,10 +31,12 @@ class Conv2DS16BlocksParams(NarrowWindowsParams, kernels=("kibi_conv2d_s16_block
         DType.S16,
         "of a block: 3, and where two or four are left in a row, 2; or 2, and where one is left, 1; or 1",
     )
+    weight_bits: int = number(DType.S16, "8; or 16, where blocks have 3 pixels")
     contract = """
         require: 1 <= pixels <= 3
         require: (pixels - 1) * (2 - output_width) <= 0
-        array stream: ceil(output_channels, 2) * (ceil(kernel_rows * kernel_width * input_channels, 4) * 2 + 4)
+        require: (weight_bits - 8) * (19 - weight_bits - pixels) == 0
+        array stream: ceil(output_channels, 2) * (ceil(kernel_rows * kernel_width * input_channels, 4) * weight_bits // 4 + 4)
         input: kernel_rows x input_width * input_channels or null
         scratch: 8 * pixels * ceil(kernel_rows * kernel_width * input_channels, 4) aligned 4
     """
@@ -42,6 +45,8 @@ class Conv2DS16BlocksParams(NarrowWindowsParams, kernels=("kibi_conv2d_s16_block
             "KIBI_CONV2D_S16_BLOCKS_OF_3": ("pixels <= 2",),
             "KIBI_CONV2D_S16_BLOCKS_OF_2": ("(pixels - 1) * (3 - pixels + output_width - output_width // 3 * 3) <= 0",),
             "KIBI_CONV2D_S16_BLOCKS_OF_1": ("(3 - pixels) * (2 - pixels + output_width - output_width // 2 * 2) <= 0",),
+            "KIBI_CONV2D_S16_BLOCKS_OF_NARROW_WEIGHTS": ("9 <= weight_bits",),
+            "KIBI_CONV2D_S16_BLOCKS_OF_WIDE_WEIGHTS": ("weight_bits <= 8",),
             "KIBI_CONV2D_S16_BLOCKS_AT_EDGES": (
                 "pad <= 0",
                 "(output_width - 1) * stride - pad + (kernel_width - 1) * dilation < input_width",

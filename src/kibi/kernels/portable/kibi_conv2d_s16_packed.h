@@ -6,11 +6,12 @@
 
 typedef struct {
     /* for each pair of channels: both biases, [groups of four elements][2] words of weights, and both factors. A
-     * word has four weights of a channel, the first, the third, the second and the fourth in its bytes. A window is
-     * runs of elements that touch: its rows, or where columns are spread, the rows of each column. All pairs of
-     * elements of all runs come first, then the last elements of runs of an odd number. Zeros fill up a window to
-     * whole fours, and the channel after an odd last one. Biases include -input zero point * the sum of the
-     * channel's filter; factors are the 15 bits of the multiplier that rule N26 leaves, times 2**(17 + shift).
+     * word has four weights of a channel, the first, the third, the second and the fourth in its bytes; or where
+     * weights have 16 bits, two, the first one in the lower half, and there are [pairs of elements][2] words. A
+     * window is runs of elements that touch: its rows, or where columns are spread, the rows of each column. All
+     * pairs of elements of all runs come first, then the last elements of runs of an odd number. Zeros fill up a
+     * window to whole fours, and the channel after an odd last one. Biases include -input zero point * the sum of
+     * the channel's filter; factors are the 15 bits of the multiplier that rule N26 leaves, times 2**(17 + shift).
      * Shifts are to the right by 1 ... 17, and all sums fit 32 bits */
     const int32_t *stream;
     int16_t input_width;
@@ -27,6 +28,7 @@ typedef struct {
     int16_t pad;           /* columns of padding before the first input column */
     /* of a block: 3, and where two or four are left in a row, 2; or 2, and where one is left, 1; or 1 */
     int16_t pixels;
+    int16_t weight_bits;   /* 8; or 16, where blocks have 3 pixels */
 } kibi_conv2d_s16_blocks_params;
 
 /* CONV_2D of 16-bit elements and 8-bit weights in blocks of two channels and one to three pixels: one output row.

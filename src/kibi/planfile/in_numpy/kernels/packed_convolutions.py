@@ -305,9 +305,11 @@ def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
     p = call.numbers
     window = (p.kernel_rows, p.kernel_width, p.input_channels)
     pairs, size = -(-p.output_channels // 2), int(np.prod(window))
-    words = call.array("stream", pairs, -(-size // 4) + 2, 2)
-    found = np.ascontiguousarray(words[:, 1:-1].transpose(0, 2, 1)).view(np.int8).reshape(2 * pairs, -1, 4)
-    ordered = found[..., [0, 2, 1, 3]].reshape(2 * pairs, -1)[: p.output_channels, :size]
+    is_wide = p.weight_bits == 16
+    words = call.array("stream", pairs, -(-size // 4) * (1 + is_wide) + 2, 2)
+    packed = np.ascontiguousarray(words[:, 1:-1].transpose(0, 2, 1)).reshape(2 * pairs, -1)
+    found = packed.view("<i2") if is_wide else packed.view(np.int8).reshape(2 * pairs, -1, 4)[..., [0, 2, 1, 3]]
+    ordered = found.reshape(2 * pairs, -1)[: p.output_channels, :size]
     places = np.arange(size).reshape(window)
     runs = places.transpose(1, 0, 2).reshape(-1, window[2]) if p.dilation > 1 else places.reshape(window[0], -1)
     whole = runs.shape[1] // 2 * 2
