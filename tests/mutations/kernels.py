@@ -239,6 +239,22 @@ KERNELS = (
         ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "boundary"),
     ),
     Mutation(
+        "kernels.s16-depthwise-reads-other-weights-at-edges",
+        "kernels/armv7em/kibi_depthwise_conv2d_s16_blocks.c",
+        "task.before_bytes = found.weight * (int32_t)sizeof(int32_t);",
+        "task.before_bytes = 0;",
+        "Columns at the left edge are multiplied with the weights of those outside.",
+        ("tests/kernels/test_s16.py", "-k", "geometries"),
+    ),
+    Mutation(
+        "selection.s16-depthwise-forgets-channels-that-are-read-again",
+        "selection/depthwise_s16_blocks.py",
+        "again = -channels % BLOCK * DType.S16.size_bytes",
+        "again = 0",
+        "The last four channels are read after some of them were overwritten.",
+        ("tests/kernels/test_s16.py", "-k", "overwritten"),
+    ),
+    Mutation(
         "kernels.s16-edges-lose-the-second-half-of-a-pair",
         "kernels/armv7em/kibi_conv2d_s16_blocks.c",
         '"lsl r12, r12, #16\\n"',
