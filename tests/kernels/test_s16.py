@@ -165,3 +165,44 @@ def test_depthwise_products_take_few_instructions(*, is_packed: bool, most: floa
     output = bench.place("output", np.zeros(12 * 64, np.int16), writable=True)
     taken = bench.call(call.kernel, output, bench.rows([row] * 3), bench.params(call), 0)
     assert taken < most * view.op.macs(view) / view.steps
+
+
+def test_rows_of_fully_connected_add_up(kernels: Kernels) -> None:
+    """Whole fours of elements and of channels, rests of both, and more products than 32 bits hold; sums of 64 bits."""
+    rng = np.random.default_rng(0)
+    for piece, channels, pieces in ((1, 5, 2), (3, 4, 3), (4, 4, 1), (7, 9, 2), (112, 8, 2), (511, 4, 2), (1025, 6, 2)):
+        weights = rng.choice([-128, -127, 3, 127], (channels, pieces, piece)).astype(np.int8)
+        x = rng.choice([-32768, 32767, 5], (pieces, piece)).astype(np.int16)
+        weights[0], x[0] = -128, -32768
+        bias = rng.integers(-(1 << 40), 1 << 40, channels)
+        multiplier, shift = np.full(channels, 0x6A5A_8000, np.int32), rng.integers(-28, -8, channels).astype(np.int8)
+        values: dict[str, object] = {
+            "filter": weights.reshape(-1), "bias": bias, "multiplier": multiplier, "shift": shift, "is_wide": 1,
+            "piece": piece, "pieces": pieces, "vectors": 1, "output_channels": channels, "output_zero_point": 0,
+            "activation_min": -32768, "activation_max": 32767,
+        }  # fmt: skip
+        call = KernelCall.of("kibi_fully_connected_s16_accumulate", values)
+        bench = Bench(kernels, np.random.default_rng(piece))
+        output = bench.place("output", np.zeros(channels, np.int16), writable=True)
+        params, scratch = bench.params(call), bench.scratch(8 * channels)
+        for step in range(pieces):
+            rows = bench.rows([bench.place("input", x[step])])
+            bench.call(call.kernel, output, rows, params, scratch, step)
+        sums = bias + (weights.astype(np.int64) * x).sum(axis=(1, 2))
+        expected = np.clip(requantize_wide(sums, multiplier, shift.astype(np.int32)), -32768, 32767).astype(np.int16)
+        np.testing.assert_array_equal(bench.read(output, 2 * channels).view(np.int16), expected)
+
+
+def test_rows_of_fully_connected_take_few_instructions() -> None:
+    """For each multiply-accumulate of a row of 112 elements and 32 channels, the last one's outputs counted."""
+    values: dict[str, object] = {
+        "filter": np.ones(112 * 32, np.int8), "bias": np.zeros(32, np.int64), "multiplier": np.full(32, 1 << 30, np.int32),
+        "shift": np.full(32, -9, np.int8), "is_wide": 1, "piece": 112, "pieces": 1, "vectors": 1, "output_channels": 32,
+        "output_zero_point": 0, "activation_min": -32768, "activation_max": 32767,
+    }  # fmt: skip
+    call = KernelCall.of("kibi_fully_connected_s16_accumulate", values)
+    bench = Bench(linked(WIDE_KERNELS, "cortex-m4", "zig", "s"), np.random.default_rng(0))
+    output = bench.place("output", np.zeros(32, np.int16), writable=True)
+    rows = bench.rows([bench.place("input", np.ones(112, np.int16))])
+    taken = bench.call(call.kernel, output, rows, bench.params(call), bench.scratch(256), 0)
+    assert taken < 2.3 * 112 * 32, taken / (112 * 32)

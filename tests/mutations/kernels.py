@@ -255,6 +255,14 @@ KERNELS = (
         ("tests/kernels/test_s16.py", "-k", "overwritten"),
     ),
     Mutation(
+        "kernels.s16-rows-add-more-products-than-fit",
+        "kernels/armv7em/kibi_fully_connected_s16_accumulate.c",
+        "MOST_ELEMENTS = 508",
+        "MOST_ELEMENTS = 1020",
+        "Sums of more than 511 products leave 32 bits.",
+        ("tests/kernels/test_s16.py", "-k", "add_up"),
+    ),
+    Mutation(
         "kernels.s16-edges-lose-the-second-half-of-a-pair",
         "kernels/armv7em/kibi_conv2d_s16_blocks.c",
         '"lsl r12, r12, #16\\n"',
