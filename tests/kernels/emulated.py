@@ -22,7 +22,7 @@ from kibi.toolchain import Image, build_image
 
 WIDE_KERNELS = (
     "kibi_conv2d_f32", "kibi_conv2d_s16", "kibi_conv2d_s16_3x3x1", "kibi_conv2d_s16_blocks", "kibi_depthwise_conv2d_f32",
-    "kibi_depthwise_conv2d_s16",
+    "kibi_depthwise_conv2d_s16", "kibi_depthwise_conv2d_s16_blocks",
     "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate", "kibi_fully_connected_s16",
     "kibi_fully_connected_s16_accumulate", "kibi_log_softmax_s8", "kibi_lstm_f32", "kibi_lstm_s16", "kibi_lstm_s8",
     "kibi_lstm_s8_blocks", "kibi_softmax_s8", "kibi_softmax_s8_s16", "kibi_svdf_f32", "kibi_svdf_s8", "kibi_svdf_s8_s16",

@@ -8,11 +8,13 @@ import pytest
 import kibi
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.conv2d import Conv2DS16Params
+from kibi.kernels.params.conv2d_s16_packed import Conv2DS16BlocksParams
 from kibi.quant import requantize_wide
-from kibi.selection import Goal
+from kibi.selection import Goal, choose
 from kibi.selection.conv2d_s16_3x3x1 import CONV2D_S16_3X3X1
 from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
 from kibi.selection.sums import wide_factors
+from kibi.targets import target
 from tests.kernels.emulated import WIDE_KERNELS, Bench, Kernels, linked, run
 from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import assert_same, graph_of
@@ -132,8 +134,8 @@ def test_three_by_three_fits_few_layers() -> None:
         (Geometry(1, 4), "RELU6"), (Geometry(1, 4, stride=2), "NONE"), (Geometry(1, 4, dilation=2), "NONE"),
         (Geometry(2, 4), "NONE"), (Geometry(1, 4, size=(4, 2)), "NONE"), (Geometry(1, 4, kernel=(3, 2)), "NONE"),
     ):  # fmt: skip
-        (packed,) = _packed(graph_of(convolution_s16(geometry, 0, activation)))
-        assert packed.kernel == _KERNEL
+        packed = _packed(graph_of(convolution_s16(geometry, 0, activation)))
+        assert {each.kernel for each in packed} == {_KERNEL}
 
 
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels) -> None:
@@ -224,21 +226,34 @@ def test_scratch_is_for_as_many_pixels_as_its_limits_allow(channels: int, balanc
         assert _VARIANTS[call.kernel].scratch_bytes(call, goal) == 2 * pixels * channels
 
 
+def test_weights_have_16_bits_for_speed_where_blocks_have_three_pixels() -> None:
+    """Not where rows have one pixel, and not for balanced code."""
+    for geometry, goal, bits in (
+        (Geometry(3, 8), Goal.SPEED, 16), (Geometry(3, 8), Goal.BALANCED, 8),
+        (Geometry(3, 8, size=(9, 1)), Goal.SPEED, 8),
+    ):  # fmt: skip
+        call = graph_of(convolution_s16(geometry)).calls[0]
+        chosen = choose([call], target("cortex-m4"), goal)[0]
+        assert chosen.params_as(Conv2DS16BlocksParams).weight_bits == bits, (geometry, goal)
+
+
 @pytest.mark.parametrize(
-    ("geometry", "most"),
+    ("geometry", "goal", "most"),
     [
-        (Geometry(64, 64, kernel=(1, 1), size=(4, 24)), 0.93),
-        (Geometry(16, 16, size=(4, 18)), 0.98),
-        (Geometry(3, 16, size=(4, 24)), 1.28),
-        (Geometry(3, 8, size=(4, 24)), 1.5),
-        (Geometry(1, 8, size=(4, 24)), 1.3),
-        (Geometry(1, 5, size=(4, 24)), 1.7),
+        (Geometry(64, 64, kernel=(1, 1), size=(4, 24)), Goal.BALANCED, 0.93),
+        (Geometry(64, 64, kernel=(1, 1), size=(4, 24)), Goal.SPEED, 0.79),
+        (Geometry(16, 16, size=(4, 18)), Goal.BALANCED, 0.97),
+        (Geometry(3, 16, size=(4, 24)), Goal.BALANCED, 1.25),
+        (Geometry(3, 8, size=(4, 24)), Goal.BALANCED, 1.45),
+        (Geometry(3, 8, size=(4, 24)), Goal.SPEED, 1.29),
+        (Geometry(1, 8, size=(4, 24)), Goal.BALANCED, 1.3),
+        (Geometry(1, 5, size=(4, 24)), Goal.BALANCED, 1.7),
     ],
 )
-def test_multiplications_take_few_instructions(geometry: Geometry, most: float) -> None:
+def test_multiplications_take_few_instructions(geometry: Geometry, goal: Goal, most: float) -> None:
     """For each multiply-accumulate, everything counted."""
     graph = graph_of(convolution_s16(geometry))
-    packed, view = _packed(graph)[0], graph.views[0]
+    packed, view = choose(graph.calls, target("cortex-m4"), goal)[0], graph.views[0]
     kernels = linked((packed.kernel,), "cortex-m4", "zig", "s", packed.features)
     bench = Bench(kernels, np.random.default_rng(0))
     row = bench.place("input", np.ones(view["input"].type.row_elements, np.int16))

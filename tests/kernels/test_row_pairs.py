@@ -9,7 +9,7 @@ import pytest
 
 from kibi.ir import KernelCall, NodeView
 from kibi.kernels.params.conv2d import Conv2DS8Params
-from kibi.kernels.params.conv2d_packed import Conv2DRowPairsParams
+from kibi.kernels.params.conv2d_winograd import Conv2DRowPairsParams
 from kibi.planfile.in_numpy.call import Call
 from kibi.planfile.in_numpy.registry import numpy_kernels
 from kibi.quant import requantize

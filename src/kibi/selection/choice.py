@@ -19,6 +19,7 @@ from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.depthwise_multiplied import DEPTHWISE_MULTIPLIED
+from kibi.selection.depthwise_s16_blocks import DEPTHWISE_S16_BLOCKS
 from kibi.selection.depthwise_vectors import DEPTHWISE_VECTORS
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
 from kibi.selection.fully_connected_halves import FULLY_CONNECTED_HALVES
@@ -48,6 +49,7 @@ VARIANTS: tuple[Variant, ...] = (
     *DEPTHWISE_3X3,
     DEPTHWISE_COLUMNS,
     *DEPTHWISE_MULTIPLIED,
+    DEPTHWISE_S16_BLOCKS,
     *FULLY_CONNECTED_BLOCKS,
     *FULLY_CONNECTED_INT4_BLOCKS,
     LSTM_BLOCKS,

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall, NodeView
 from kibi.kernels.params.conv2d import Conv2DS8Params
-from kibi.kernels.params.conv2d_packed import Conv2DRowPairsParams
+from kibi.kernels.params.conv2d_winograd import Conv2DRowPairsParams
 from kibi.selection.conv2d_columns import is_three_wide, pairs, weights_and_sums
 from kibi.selection.conv2d_winograd import element_words, scaling_words
 from kibi.selection.sums import SimpleSums

@@ -4,7 +4,7 @@ import numpy as np
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS16Params
-from kibi.kernels.params.conv2d_packed import Conv2DS163x3x1Params
+from kibi.kernels.params.conv2d_s16_packed import Conv2DS163x3x1Params
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.selection.conv2d_s16_blocks import distance_of_blocks
 from kibi.selection.sums import MOST_SIZE, wide_factors

@@ -1,16 +1,17 @@
 """CONV_2D and FULLY_CONNECTED of s16 in blocks of two output channels and one to three pixels."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.dtypes import DType
+from kibi.dtypes import Array, DType
 from kibi.ir import KernelCall
 from kibi.kernels.params import Params
 from kibi.kernels.params.conv2d import Conv2DS16Params
-from kibi.kernels.params.conv2d_packed import Conv2DS16BlocksParams
+from kibi.kernels.params.conv2d_s16_packed import Conv2DS16BlocksParams
 from kibi.kernels.params.fully_connected import FullyConnectedS16Params
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.ops.overlap import least_distance
@@ -34,6 +35,16 @@ def pack_convolution(call: KernelCall) -> KernelCall | None:
     if layer.groups > 1:
         return None
     return _pack(call, layer, {**layer.scalars_for(Conv2DS16BlocksParams), "output_zero_point": 0})
+
+
+def pack_wide_convolution(call: KernelCall) -> KernelCall | None:
+    """The same with weights of 16 bits, which need no widening; None as above, and where blocks have fewer than three pixels."""
+    narrow = pack_convolution(call)
+    if narrow is None or narrow.params_as(Conv2DS16BlocksParams).pixels < _PIXELS:
+        return None
+    params = narrow.params_as(Conv2DS16BlocksParams)
+    wide = params.replaced(stream=_widened(params.stream, -(-params.output_channels // 2)), weight_bits=16)
+    return replace(narrow, params=wide, features=needed_parts(wide))
 
 
 def pack_fully_connected(call: KernelCall) -> KernelCall | None:
@@ -68,6 +79,7 @@ def _pack(
     params = Conv2DS16BlocksParams(
         stream=_stream(weights[:, _order(numbers)], layer.bias.astype(np.int32), factors),
         pixels=pixels,
+        weight_bits=8,
         **numbers,
     )
     distances = call.inplace_distance_bytes
@@ -108,6 +120,15 @@ def _stream(weights: NDArray[np.int8], bias: NDArray[np.int32], factors: NDArray
     ends = (np.pad(each, (0, channels % 2)).reshape(pairs, 2) for each in (bias, factors))
     first, last = (each.astype(np.int32) for each in ends)
     return np.concatenate([first, words.reshape(pairs, -1).view("<i4").astype(np.int32), last], axis=1).reshape(-1)
+
+
+def _widened(stream: Array, pairs: int) -> NDArray[np.int32]:
+    """Words of two weights of 16 bits in place of those of four of 8 bits; pairs: of channels."""
+    words = stream.reshape(pairs, -1)
+    packed = np.ascontiguousarray(words[:, 2:-2]).view(np.int8).reshape(pairs, -1, 2, 4)[..., [0, 2, 1, 3]]
+    halves = packed.reshape(pairs, -1, 2, 2, 2).transpose(0, 1, 3, 2, 4).astype("<i2")
+    wide = np.ascontiguousarray(halves).view("<i4").astype(np.int32)
+    return np.concatenate([words[:, :2], wide.reshape(pairs, -1), words[:, -2:]], axis=1).reshape(-1)
 
 
 def distance_of_blocks(p: Conv2DS16Params | Conv2DS16BlocksParams, blocks: Sequence[int]) -> int:
@@ -154,6 +175,14 @@ def _scratch(call: KernelCall, goal: Goal) -> int:
 
 
 CONV2D_S16_BLOCKS = (
+    Variant(
+        _KERNEL,
+        "kibi_conv2d_s16",
+        "armv7em",
+        frozenset({Goal.SPEED}),
+        pack_wide_convolution,
+        scratch_bytes=_scratch,
+    ),
     Variant(_KERNEL, "kibi_conv2d_s16", "armv7em", frozenset(Goal), pack_convolution, scratch_bytes=_scratch),
     Variant(
         _KERNEL, "kibi_fully_connected_s16", "armv7em", frozenset(Goal), pack_fully_connected, scratch_bytes=_scratch

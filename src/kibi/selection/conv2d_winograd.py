@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
-from kibi.kernels.params.conv2d_packed import Conv2DWinogradParams
+from kibi.kernels.params.conv2d_winograd import Conv2DWinogradParams
 from kibi.ops.windows.convolution_blocks import block_sizes, tiles_bytes, tiles_of_block
 from kibi.selection.conv2d_columns import is_three_wide, pairs, weights_and_sums
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch

@@ -7,13 +7,8 @@ from typing import Any, TypeAlias
 
 from kibi.ir import KernelCall
 from kibi.kernels.params import Params
-from kibi.kernels.params.conv2d_packed import (
-    Conv2DBlocksParams,
-    Conv2DColumnsParams,
-    Conv2DPiecesParams,
-    Conv2DRowPairsParams,
-    Conv2DWinogradParams,
-)
+from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams, Conv2DColumnsParams, Conv2DPiecesParams
+from kibi.kernels.params.conv2d_winograd import Conv2DRowPairsParams, Conv2DWinogradParams
 from kibi.kernels.params.halves import Conv2DHalvesParams
 from kibi.kernels.params.vectors import Conv2DVectorsParams
 from kibi.ops.windows.convolution_blocks import block_sizes

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from kibi.ir import KernelCall, NodeView
 from kibi.kernels.params.conv2d import Conv2DS8Params
-from kibi.kernels.params.conv2d_packed import Conv2DRowPairsParams
+from kibi.kernels.params.conv2d_winograd import Conv2DRowPairsParams
 from kibi.ops.windows.convolution_blocks import apart_scratch_bytes
 from kibi.selection.conv2d_blocks import CONV2D_BLOCKS
 from kibi.selection.conv2d_halves import CONV2D_HALVES, MOST_PIXELS

@@ -1,11 +1,11 @@
 /* CONV_2D, int16, for cores with the DSP extension: two channels of one to three pixels at once. Source of the rule: TFLM,
  * integer_ops/conv.h, ConvPerChannel of int16_t. */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_s16_packed.h"
 
 #include "kibi_conv2d_s16_pixels.h"
 
-/* Parts that a library leaves out where no layer needs them: blocks of these sizes, windows that reach outside, odd numbers of
- * output channels. */
+/* Parts that a library leaves out where no layer needs them: blocks of these sizes, weights of 8 bits and of 16, windows that reach
+ * outside, odd numbers of output channels. */
 #ifndef KIBI_CONV2D_S16_BLOCKS_OF_3
 #define KIBI_CONV2D_S16_BLOCKS_OF_3 1
 #endif
@@ -14,6 +14,12 @@
 #endif
 #ifndef KIBI_CONV2D_S16_BLOCKS_OF_1
 #define KIBI_CONV2D_S16_BLOCKS_OF_1 1
+#endif
+#ifndef KIBI_CONV2D_S16_BLOCKS_OF_NARROW_WEIGHTS
+#define KIBI_CONV2D_S16_BLOCKS_OF_NARROW_WEIGHTS 1
+#endif
+#ifndef KIBI_CONV2D_S16_BLOCKS_OF_WIDE_WEIGHTS
+#define KIBI_CONV2D_S16_BLOCKS_OF_WIDE_WEIGHTS 1
 #endif
 #ifndef KIBI_CONV2D_S16_BLOCKS_AT_EDGES
 #define KIBI_CONV2D_S16_BLOCKS_AT_EDGES 1
@@ -34,6 +40,7 @@ typedef struct {
     int32_t second_bytes;        /* from there to the second pixel's */
     int32_t elements;            /* of a run */
     int32_t third_bytes;         /* from the first pixel's run to the third one's */
+    int32_t next_bytes;          /* from last to the next one: 2, or after an upper half, those of all pixels' pairs less 2 */
 } runs_task;
 
 KIBI_FIELD_AT(runs_task, to, 0);
@@ -44,6 +51,7 @@ KIBI_FIELD_AT(runs_task, place_bytes, 16);
 KIBI_FIELD_AT(runs_task, second_bytes, 20);
 KIBI_FIELD_AT(runs_task, elements, 24);
 KIBI_FIELD_AT(runs_task, third_bytes, 28);
+KIBI_FIELD_AT(runs_task, next_bytes, 32);
 
 /* Copies the runs, one after another.
  *   word      copies two elements of each pixel
@@ -59,19 +67,15 @@ KIBI_FIELD_AT(runs_task, third_bytes, 28);
  *   r6, r7, r8      place_bytes, second_bytes, elements
  *   r9              elements left, less four
  *   r10, r11, r12   elements
- *   lr              bytes from last to the next one
+ *   lr              next_bytes
  *   sp + 0          r4 … r11, lr of the caller
  * Stack: 36 bytes. */
 #define COPY_RUNS(word, store, halves, keep, pair)                          \
     __asm__ volatile(                                                       \
         ".syntax unified\n"                                                 \
         "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"                     \
-        "ldm r0, {r1, r2, r4, r5, r6, r7, r8, r9}\n"                        \
+        "ldm r0, {r1, r2, r4, r5, r6, r7, r8, r9, lr}\n"                    \
         "mov r0, r9\n"                                                      \
-        "mov lr, #2\n"                                                      \
-        "tst r2, #2\n"                                                      \
-        "it ne\n"                                                           \
-        "movne lr, #" pair " - 2\n"                                         \
         "1:\n" /* the next run */                                           \
         "ldr r3, [r4], #4\n"                                                \
         "subs r9, r8, #4\n"                                                 \
@@ -148,7 +152,7 @@ static void copy_runs(runs_task *task, int32_t pixels)
     }
 }
 
-static void compute(const kibi_conv2d_s16_pixels *block, int32_t pixels)
+static void compute_narrow(const kibi_conv2d_s16_pixels *block, int32_t pixels)
 {
     if (KIBI_CONV2D_S16_BLOCKS_OF_3 && pixels == 3) {
         kibi_conv2d_s16_pixels3(block);
@@ -156,6 +160,25 @@ static void compute(const kibi_conv2d_s16_pixels *block, int32_t pixels)
         kibi_conv2d_s16_pixels2(block);
     } else if (KIBI_CONV2D_S16_BLOCKS_OF_1) {
         kibi_conv2d_s16_pixels1(block);
+    }
+}
+
+/* pixels: 2 or 3. */
+static void compute_wide(const kibi_conv2d_s16_pixels *block, int32_t pixels)
+{
+    if (KIBI_CONV2D_S16_BLOCKS_OF_3 && (!KIBI_CONV2D_S16_BLOCKS_OF_2 || pixels == 3)) {
+        kibi_conv2d_s16_wide_pixels3(block);
+    } else if (KIBI_CONV2D_S16_BLOCKS_OF_2) {
+        kibi_conv2d_s16_wide_pixels2(block);
+    }
+}
+
+static void compute(const kibi_conv2d_s16_pixels *block, int32_t pixels, int32_t weight_bits)
+{
+    if (KIBI_CONV2D_S16_BLOCKS_OF_WIDE_WEIGHTS && (!KIBI_CONV2D_S16_BLOCKS_OF_NARROW_WEIGHTS || weight_bits == 16)) {
+        compute_wide(block, pixels);
+    } else if (KIBI_CONV2D_S16_BLOCKS_OF_NARROW_WEIGHTS) {
+        compute_narrow(block, pixels);
     }
 }
 
@@ -167,6 +190,7 @@ static KIBI_NOINLINE void copy_columns(runs_task *task, const kibi_conv2d_s16_bl
         const int32_t runs = kx * p->kernel_rows;
         each.to = task->to + runs * (task->elements & ~1) * pixels;
         each.last = task->last + runs / 2 * 2 * pixels + runs % 2;
+        each.next_bytes = runs % 2 == 0 ? 2 : 4 * pixels - 2;
         copy_runs(&each, pixels);
         each.place_bytes += p->dilation * p->input_channels * (int32_t)sizeof(*task->to);
     }
@@ -179,11 +203,12 @@ typedef struct {
     const int16_t *const *rows;
     const int16_t *const *rows_end;
     int32_t place_bytes;         /* from where a row begins to the first element inside */
-    int32_t zeros;               /* outside before that */
-    int32_t copied;              /* inside: zeros in their place where a row is NULL */
-    int32_t zeros_after;         /* outside after these; without the last one of an odd number */
-    int32_t has_last;            /* 0: runs are of an even number; 1: the last element is outside; 2: inside */
+    int32_t zero_pairs;          /* outside before that */
+    int32_t copied;              /* inside, without the last one of an odd number: zeros in their place where a row is NULL */
+    int32_t zero_pairs_after;    /* outside after these; a pair with the last element inside is none of them */
+    int32_t is_split;            /* 1: a pair is outside by its first element, and inside by its second one; else 0 */
     int32_t pair_bytes;          /* from a pair of elements to the pixel's next one */
+    int32_t has_last;            /* 0: runs are of an even number; 1: the last element is outside; 2: inside */
 } edge_task;
 
 KIBI_FIELD_AT(edge_task, to, 0);
@@ -191,20 +216,20 @@ KIBI_FIELD_AT(edge_task, last, 4);
 KIBI_FIELD_AT(edge_task, rows, 8);
 KIBI_FIELD_AT(edge_task, rows_end, 12);
 KIBI_FIELD_AT(edge_task, place_bytes, 16);
-KIBI_FIELD_AT(edge_task, zeros, 20);
+KIBI_FIELD_AT(edge_task, zero_pairs, 20);
 KIBI_FIELD_AT(edge_task, copied, 24);
-KIBI_FIELD_AT(edge_task, zeros_after, 28);
-KIBI_FIELD_AT(edge_task, has_last, 32);
+KIBI_FIELD_AT(edge_task, zero_pairs_after, 28);
+KIBI_FIELD_AT(edge_task, is_split, 32);
 KIBI_FIELD_AT(edge_task, pair_bytes, 36);
+KIBI_FIELD_AT(edge_task, has_last, 40);
 
-/* Zeros in the place of lr elements, if there are any. */
+/* Zeros in the place of lr pairs, if there are any. */
 #define CLEAR(loop, end)                \
     "beq " end "f\n"                    \
     loop ":\n"                          \
-    "strh r12, [r1]\n"                  \
+    "str r12, [r1]\n"                   \
     "subs lr, lr, #1\n"                 \
-    "add r1, r1, r10\n"                 \
-    "rsb r10, r10, r11\n"               \
+    "add r1, r1, r11\n"                 \
     "bne " loop "b\n"                   \
     end ":\n"
 
@@ -214,9 +239,9 @@ KIBI_FIELD_AT(edge_task, pair_bytes, 36);
  *   r1, r2          to, last
  *   r3              elements of a row
  *   r4, r5          rows, rows_end
- *   r6, r7, r8, r9  place_bytes, zeros, copied, zeros_after
- *   r10, r11        bytes from an element to the next one, pair_bytes
- *   r12, lr         an element, and how many are left
+ *   r6, r7, r8, r9  place_bytes, zero_pairs, copied, zero_pairs_after
+ *   r10, r11        is_split, pair_bytes
+ *   r12, lr         elements, and how many are left
  *   sp + 0          r4 … r11, lr of the caller
  * Stack: 36 bytes. */
 static KIBI_NOINLINE KIBI_NAKED void copy_edge_runs(KIBI_IN_REGISTER edge_task *task)
@@ -225,29 +250,44 @@ static KIBI_NOINLINE KIBI_NAKED void copy_edge_runs(KIBI_IN_REGISTER edge_task *
         ".syntax unified\n"
         "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
         "ldm r0, {r1, r2, r4, r5, r6, r7, r8, r9, r10, r11}\n"
-        "mov r0, r10\n"
+        "ldr r0, [r0, #40]\n"
         "1:\n" /* the next run */
         "ldr r3, [r4], #4\n"
-        "mov r10, #2\n"
         "mov r12, #0\n"
         "movs lr, r7\n"
         CLEAR("2", "3")
-        "movs lr, r8\n"
-        "cbz r3, 9f\n"
+        "cmp r3, #0\n"
+        "beq 9f\n"
         "add r3, r3, r6\n"
-        "beq 5f\n"
-        "4:\n"
+        "subs lr, r8, #2\n"
+        "cmp r10, #0\n"
+        "beq 4f\n"
         "ldrh r12, [r3], #2\n"
-        "subs lr, lr, #1\n"
-        "strh r12, [r1]\n"
-        "add r1, r1, r10\n"
-        "rsb r10, r10, r11\n"
-        "bne 4b\n"
-        "mov r12, #0\n"
+        "sub lr, lr, #1\n"
+        "lsl r12, r12, #16\n"
+        "str r12, [r1]\n"
+        "add r1, r1, r11\n"
+        "4:\n"
+        "cmp lr, #0\n"
+        "blt 6f\n"
         "5:\n"
+        "ldr r12, [r3], #4\n"
+        "subs lr, lr, #2\n"
+        "str r12, [r1]\n"
+        "add r1, r1, r11\n"
+        "bge 5b\n"
+        "6:\n"
+        "lsls lr, lr, #31\n"
+        "bpl 7f\n"
+        "ldrh r12, [r3]\n" /* the last element inside */
+        "str r12, [r1]\n"
+        "add r1, r1, r11\n"
+        "7:\n"
+        "mov r12, #0\n"
+        "8:\n"
         "movs lr, r9\n"
-        CLEAR("6", "7")
-        "cbz r0, 8f\n"
+        CLEAR("10", "11")
+        "cbz r0, 13f\n"
         "cmp r0, #1\n"
         "beq 12f\n"
         "cmp r3, #0\n"
@@ -261,42 +301,16 @@ static KIBI_NOINLINE KIBI_NAKED void copy_edge_runs(KIBI_IN_REGISTER edge_task *
         "addne r2, r2, r11\n"
         "it ne\n"
         "subne r2, r2, #4\n"
-        "8:\n"
+        "13:\n"
         "cmp r4, r5\n"
         "bne 1b\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
         "9:\n" /* the row is outside */
-        CLEAR("10", "11")
-        "b 5b\n");
-}
-
-/* Copies the window of one pixel, some of whose columns are outside. task: to and last are that pixel's. step: elements from a pair
- * to the pixel's next one. */
-static void copy_edge(const runs_task *task, const kibi_conv2d_s16_blocks_params *p, int32_t start, int32_t step)
-{
-    const int32_t row_elements = p->input_width * p->input_channels;
-    const int32_t paired = task->elements & ~1;
-    const int32_t columns = p->dilation == 1 ? 1 : p->kernel_width;
-    edge_task edge;
-    edge.to = task->to;
-    edge.rows = task->rows;
-    edge.rows_end = task->rows_end;
-    edge.pair_bytes = step * (int32_t)sizeof(*task->to);
-    for (int32_t kx = 0; kx < columns; ++kx) {
-        const int32_t first = (start + kx * p->dilation) * p->input_channels;
-        const int32_t end = row_elements - first;
-        const int32_t inside = end < paired ? end : paired;
-        const int32_t runs = kx * p->kernel_rows;
-        const int32_t before = first < 0 ? -first : 0;
-        edge.last = task->last + runs / 2 * step + runs % 2;
-        edge.zeros = before < paired ? before : paired;
-        edge.copied = inside > edge.zeros ? inside - edge.zeros : 0;
-        edge.zeros_after = paired - edge.zeros - edge.copied;
-        edge.place_bytes = (first + edge.zeros) * (int32_t)sizeof(*task->to);
-        edge.has_last = paired == task->elements ? 0 : before <= paired && paired < end ? 2 : 1;
-        copy_edge_runs(&edge);
-        edge.to += p->kernel_rows * paired / 2 * step;
-    }
+        "add lr, r8, r10\n"
+        "add lr, lr, #1\n"
+        "lsrs lr, lr, #1\n"
+        CLEAR("14", "15")
+        "b 8b\n");
 }
 
 static int32_t limited(int32_t start, int32_t limit)
@@ -304,14 +318,49 @@ static int32_t limited(int32_t start, int32_t limit)
     return start < 0 ? 0 : start > limit ? limit : start;
 }
 
+/* Copies the runs of one pixel that begin at an element of a row, which may be outside; to, last, rows and pair_bytes are those of
+ * the task. elements: of a run. */
+static KIBI_NOINLINE void copy_edge(edge_task *edge, int32_t first, int32_t elements, int32_t row_elements)
+{
+    const int32_t paired = elements & ~1;
+    const int32_t end = row_elements - first;
+    const int32_t inside_end = limited(end, paired);
+    const int32_t before = limited(-first, inside_end); /* what is after that is outside, too */
+    const int32_t copied = inside_end - before;
+    const int32_t odd = before & 1;
+    edge->place_bytes = (first + before) * (int32_t)sizeof(*edge->to);
+    edge->zero_pairs = before >> 1;
+    edge->copied = copied;
+    edge->zero_pairs_after = (paired - inside_end + (copied == 0 ? odd : 0)) >> 1;
+    edge->is_split = copied == 0 ? 0 : odd;
+    edge->has_last = paired == elements ? 0 : -first <= paired && paired < end ? 2 : 1;
+    copy_edge_runs(edge);
+}
+
+/* Copies the window of one pixel whose columns are spread, some of which are outside, column by column. */
+static KIBI_NOINLINE void copy_edge_columns(const edge_task *of, const kibi_conv2d_s16_blocks_params *p, int32_t start)
+{
+    const int32_t depth = p->input_channels;
+    const int32_t step = of->pair_bytes / (int32_t)sizeof(*of->to);
+    edge_task edge = *of;
+    for (int32_t kx = 0; kx < p->kernel_width; ++kx) {
+        const int32_t runs = kx * p->kernel_rows;
+        edge.to = of->to + (depth >> 1) * runs * step;
+        edge.last = of->last + runs / 2 * step + runs % 2;
+        copy_edge(&edge, (start + kx * p->dilation) * depth, depth, p->input_width * depth);
+    }
+}
+
 /* Copies the windows of a block, some of which reach outside: where they would be inside, then those again. limit: the last start
  * of a window that is inside. */
 static KIBI_NOINLINE void copy_edges(const runs_task *of, const kibi_conv2d_s16_blocks_params *p, int32_t start, int32_t limit,
                                      int32_t pixels)
 {
-    const int32_t column_bytes = p->input_channels * (int32_t)sizeof(*of->to);
+    const int32_t depth = p->input_channels;
+    const int32_t column_bytes = depth * (int32_t)sizeof(*of->to);
     const int32_t first = limited(start, limit);
     runs_task task = *of;
+    edge_task edge;
     task.place_bytes = first * column_bytes;
     task.second_bytes = (limited(start + p->stride, limit) - first) * column_bytes;
     task.third_bytes = (limited(start + 2 * p->stride, limit) - first) * column_bytes;
@@ -320,27 +369,37 @@ static KIBI_NOINLINE void copy_edges(const runs_task *of, const kibi_conv2d_s16_
     } else if (limit >= 0) {
         copy_columns(&task, p, pixels);
     }
+    edge.to = task.to;
+    edge.last = task.last;
+    edge.rows = task.rows;
+    edge.rows_end = task.rows_end;
+    edge.pair_bytes = 2 * pixels * (int32_t)sizeof(*task.to);
     for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-        if (start < 0 || start > limit) {
-            copy_edge(&task, p, start, 2 * pixels);
+        if (start >= 0 && start <= limit) {
+            /* It is inside. */
+        } else if (p->dilation == 1) {
+            copy_edge(&edge, start * depth, task.elements, p->input_width * depth);
+        } else {
+            copy_edge_columns(&edge, p, start);
         }
-        task.to += 2;
-        task.last += 2;
+        edge.to += 2;
+        edge.last += 2;
         start += p->stride;
     }
 }
 
 /* Computes the last one of an odd number of channels, and throws its neighbour away. */
-static KIBI_NOINLINE void odd_channel(int16_t *output, const kibi_conv2d_s16_pixels *of, int32_t channels, int32_t pixels,
-                                      int32_t groups)
+static KIBI_NOINLINE void odd_channel(int16_t *output, const kibi_conv2d_s16_pixels *of, const kibi_conv2d_s16_blocks_params *p,
+                                      int32_t pixels, int32_t groups)
 {
+    const int32_t channels = p->output_channels;
     int16_t both[2 * MOST_PIXELS];
     kibi_conv2d_s16_pixels block = *of;
-    block.stream += channels / 2 * (2 * groups + 4);
+    block.stream += channels / 2 * (p->weight_bits / 4 * groups + 4);
     block.output = both;
     block.pixel_bytes = 2 * (int32_t)sizeof(*both);
     block.end = both + 2;
-    compute(&block, pixels);
+    compute(&block, pixels, p->weight_bits);
     for (int32_t pixel = 0; pixel < pixels; ++pixel) {
         output[pixel * channels] = both[2 * pixel];
     }
@@ -371,6 +430,7 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
     const int32_t groups = (p->kernel_rows * p->kernel_width * p->input_channels + 3) >> 2;
     const int32_t channels = p->output_channels;
     const int32_t paired = channels & ~1;
+    const int32_t weight_bits = p->weight_bits;
     const int is_narrow = p->dilation == 1;
     const uint32_t each = 0x10001u;
     const int32_t column_bytes = p->input_channels * (int32_t)sizeof(*output);
@@ -386,6 +446,7 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
     task.elements = (is_narrow ? p->kernel_width : 1) * p->input_channels;
     task.second_bytes = p->stride * column_bytes;
     task.third_bytes = 2 * task.second_bytes;
+    task.next_bytes = 2;
     before = (task.elements & ~1) * p->kernel_rows * (is_narrow ? 1 : p->kernel_width);
     block.windows = windows;
     block.fours = groups - 1;
@@ -400,9 +461,9 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
         const int32_t windows_stride = pixels * p->stride;
         const int32_t last_start = limit - windows_stride + p->stride;
         task.last = windows + before * pixels;
+        task.place_bytes = start * column_bytes;
         block.windows_end = windows + 4 * groups * pixels;
         do {
-            task.place_bytes = start * column_bytes;
             if (KIBI_CONV2D_S16_BLOCKS_AT_EDGES && (start < 0 || start > last_start)) {
                 copy_edges(&task, p, start, limit, pixels);
             } else if (is_narrow) {
@@ -413,12 +474,13 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
             block.output = output;
             block.end = output + paired;
             if (paired != 0) {
-                compute(&block, pixels);
+                compute(&block, pixels, weight_bits);
             }
             if (KIBI_CONV2D_S16_BLOCKS_OF_ODD_CHANNELS && paired != channels) {
-                odd_channel(output + paired, &block, channels, pixels, groups);
+                odd_channel(output + paired, &block, p, pixels, groups);
             }
             start += windows_stride;
+            task.place_bytes += windows_stride * column_bytes;
             output += pixels * channels;
             left -= pixels;
         } while (left > 4);

@@ -52,13 +52,17 @@ void kibi_conv2d_s16_pixels1(const kibi_conv2d_s16_pixels *task);
 void kibi_conv2d_s16_pixels2(const kibi_conv2d_s16_pixels *task);
 void kibi_conv2d_s16_pixels3(const kibi_conv2d_s16_pixels *task);
 
-/* Registers and stack of all three:
+/* The same of two pixels and of three, where weights have 16 bits. */
+void kibi_conv2d_s16_wide_pixels2(const kibi_conv2d_s16_pixels *task);
+void kibi_conv2d_s16_wide_pixels3(const kibi_conv2d_s16_pixels *task);
+
+/* Registers and stack of all:
  *   r0         the stream; before: task
  *   r1         the windows; then the range's kind, and free
  *   r2         weights; then a factor, then low
  *   r3         weights or elements; then a factor, then high
  *   r4 … r9    the sums, of both channels of each pixel in turn; of one pixel r4 and r5, and weights in r6 … r9
- *   r10, r11   weights of both channels; then the zero point, and free
+ *   r10, r11   weights of both channels; then the zero point, and free; r11 of three pixels from weights of 16 bits: windows_end
  *   r12, lr    elements; then the output and the distance of pixels
  *   sp + 0     output, pixel_bytes, end
  *   sp + 12    windows_end, windows, fours
@@ -143,6 +147,20 @@ void kibi_conv2d_s16_pixels3(const kibi_conv2d_s16_pixels *task);
 
 #define KIBI_S16_NOT_NEGATIVE_CUT(first, second) KIBI_S16_CUT("usat", "15", first, second)
 #define KIBI_S16_ALL_CUT(first, second) KIBI_S16_CUT("ssat", "16", first, second)
+
+/* Outputs of two pixels, of three. */
+#define KIBI_S16_OUTPUTS_2(cut)         \
+    cut("r4", "r5")                     \
+    cut("r6", "r7")                     \
+    "str r6, [r12, lr]\n"               \
+    "str r4, [r12], #4\n"
+#define KIBI_S16_OUTPUTS_3(cut)         \
+    cut("r4", "r5")                     \
+    cut("r6", "r7")                     \
+    cut("r8", "r9")                     \
+    "str r8, [r12, lr, lsl #1]\n"       \
+    "str r6, [r12, lr]\n"               \
+    "str r4, [r12], #4\n"
 
 /* Goes on with the next two channels. */
 #define KIBI_S16_PIXELS_END                              \

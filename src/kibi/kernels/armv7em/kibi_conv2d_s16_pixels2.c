@@ -20,12 +20,6 @@
     TWO("r2", "r9", "r3", "r8", from0, from1)   \
     TWO("r10", "r11", "r12", "lr", "r6", "r7")
 
-#define OUTPUTS(cut)                    \
-    cut("r4", "r5")                     \
-    cut("r6", "r7")                     \
-    "str r6, [r12, lr]\n"               \
-    "str r4, [r12], #4\n"
-
 KIBI_NAKED void kibi_conv2d_s16_pixels2(KIBI_IN_REGISTER const kibi_conv2d_s16_pixels *task)
 {
     __asm__ volatile(
@@ -44,8 +38,8 @@ KIBI_NAKED void kibi_conv2d_s16_pixels2(KIBI_IN_REGISTER const kibi_conv2d_s16_p
         KIBI_S16_PIXELS_FINISH
         KIBI_S16_SCALE("r4", "r5")
         KIBI_S16_SCALE("r6", "r7")
-        KIBI_S16_RELU(OUTPUTS(KIBI_S16_NOT_NEGATIVE_CUT))
-        KIBI_S16_ALL(OUTPUTS(KIBI_S16_ALL_CUT))
-        KIBI_S16_RANGES(OUTPUTS(KIBI_S16_CUT_TO_RANGE))
+        KIBI_S16_RELU(KIBI_S16_OUTPUTS_2(KIBI_S16_NOT_NEGATIVE_CUT))
+        KIBI_S16_ALL(KIBI_S16_OUTPUTS_2(KIBI_S16_ALL_CUT))
+        KIBI_S16_RANGES(KIBI_S16_OUTPUTS_2(KIBI_S16_CUT_TO_RANGE))
         KIBI_S16_PIXELS_END);
 }

@@ -27,14 +27,6 @@
     FOUR(CHANNEL("r2", "r4", "r6", "r8", "r4", "r4", "r4"), CHANNEL("r2", "r5", "r7", "r9", "r5", "r5", "r5"))
 #define GROUP FOUR(FIRST("r2"), SECOND("r2"))
 
-#define OUTPUTS(cut)                    \
-    cut("r4", "r5")                     \
-    cut("r6", "r7")                     \
-    cut("r8", "r9")                     \
-    "str r8, [r12, lr, lsl #1]\n"       \
-    "str r6, [r12, lr]\n"               \
-    "str r4, [r12], #4\n"
-
 KIBI_NAKED void kibi_conv2d_s16_pixels3(KIBI_IN_REGISTER const kibi_conv2d_s16_pixels *task)
 {
     __asm__ volatile(
@@ -62,8 +54,8 @@ KIBI_NAKED void kibi_conv2d_s16_pixels3(KIBI_IN_REGISTER const kibi_conv2d_s16_p
         KIBI_S16_SCALE("r4", "r5")
         KIBI_S16_SCALE("r6", "r7")
         KIBI_S16_SCALE("r8", "r9")
-        KIBI_S16_RELU(OUTPUTS(KIBI_S16_NOT_NEGATIVE_CUT))
-        KIBI_S16_ALL(OUTPUTS(KIBI_S16_ALL_CUT))
-        KIBI_S16_RANGES(OUTPUTS(KIBI_S16_CUT_TO_RANGE))
+        KIBI_S16_RELU(KIBI_S16_OUTPUTS_3(KIBI_S16_NOT_NEGATIVE_CUT))
+        KIBI_S16_ALL(KIBI_S16_OUTPUTS_3(KIBI_S16_ALL_CUT))
+        KIBI_S16_RANGES(KIBI_S16_OUTPUTS_3(KIBI_S16_CUT_TO_RANGE))
         KIBI_S16_PIXELS_END);
 }

@@ -1,7 +1,7 @@
 /* CONV_2D with a window of three by three, int8, two rows at a time, Armv7E-M, from constants that are packed for Winograd's
  * F(2x2, 3x3). Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel; of the transform: Lavin and Gray, "Fast Algorithms for
  * Convolutional Neural Networks". */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_winograd.h"
 
 #include "kibi_row_pairs_block.h"
 #include "kibi_row_pairs_lines_s8.h"

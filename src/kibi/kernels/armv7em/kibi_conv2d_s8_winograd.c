@@ -1,7 +1,7 @@
 /* CONV_2D with a kernel three columns wide, int8, Armv7E-M, from constants that are packed for Winograd's F(2,3). Source of the
  * rule: TFLM, integer_ops/conv.h, ConvPerChannel; of the transform: Lavin and Gray, "Fast Algorithms for Convolutional Neural
  * Networks". */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_winograd.h"
 
 #include "kibi_block_pixels.h"
 #include "kibi_column_pointers.h"

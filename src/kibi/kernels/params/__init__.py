@@ -11,6 +11,8 @@ from kibi.kernels.params import (
     control,
     conv2d,
     conv2d_packed,
+    conv2d_s16_packed,
+    conv2d_winograd,
     convolution_lanes,
     depthwise_conv2d,
     detection,
@@ -31,9 +33,9 @@ from kibi.kernels.params import (
 from kibi.kernels.params.description import Field, FieldKind, Params, array, number, subgraph
 
 _FAMILIES = (
-    binary, control, convolution_lanes, conv2d, conv2d_packed, depthwise_conv2d, transpose_conv, detection,
-    fully_connected, halves, movement, normalization, odd_channels, pooling, recurrent, reductions, resize, signal, unary,
-    vectors,
+    binary, control, convolution_lanes, conv2d, conv2d_packed, conv2d_s16_packed, conv2d_winograd, depthwise_conv2d,
+    transpose_conv, detection, fully_connected, halves, movement, normalization, odd_channels, pooling, recurrent, reductions,
+    resize, signal, unary, vectors,
 )  # fmt: skip
 PARAMS: Mapping[str, type[Params]] = MappingProxyType(
     {

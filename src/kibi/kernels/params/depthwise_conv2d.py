@@ -74,6 +74,30 @@ class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
     """
 
 
+class DepthwiseS16BlocksParams(Params, kernels=("kibi_depthwise_conv2d_s16_blocks",)):
+    """DEPTHWISE_CONV_2D of s16 elements and s8 weights with multiplier 1 and any window, four channels at a time."""
+
+    blocks: Array = array(DType.S32, _BLOCKS.format("", "channels", "words", "the kernel"), is_packed=True)
+    input_width: int = number(DType.S16)
+    channels: int = number(DType.S16, "of the input, at least 4")
+    output_width: int = number(DType.S16)
+    activation_min: int = number(DType.S16)
+    activation_max: int = number(DType.S16)
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride and the dilation of rows")
+    dilation: int = number(DType.S16, "across")
+    pad: int = number(DType.S16, "columns of padding before the first input column")
+    contract = """
+        require: 1 <= min(input_width, min(output_width, min(kernel_rows, min(kernel_width, min(stride, dilation)))))
+        require: 4 <= channels
+        require: 0 <= pad
+        array blocks: ceil(channels, 4) * (8 + kernel_rows * kernel_width)
+        input: kernel_rows x input_width * channels or null
+        output: output_width * channels
+    """
+
+
 class _DepthwiseS8Params(Params):
     """What both kernels of any window have that compute one channel after another."""
 

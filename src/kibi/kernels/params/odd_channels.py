@@ -7,8 +7,8 @@ from kibi.kernels.params.conv2d_packed import (
     Conv2DBlocksParams,
     Conv2DColumnsParams,
     Conv2DPiecesParams,
-    Conv2DWinogradParams,
 )
+from kibi.kernels.params.conv2d_winograd import Conv2DWinogradParams
 from kibi.kernels.params.depthwise_conv2d import Depthwise3x3Params, DepthwiseColumnsParams
 from kibi.kernels.params.description import Params, array, number
 from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams

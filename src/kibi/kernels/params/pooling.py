@@ -3,17 +3,6 @@
 from kibi.dtypes import DType
 from kibi.kernels.params.description import Params, number
 
-_COLUMNS = """
-        require: 1 <= input_width
-        require: 1 <= channels
-        require: 1 <= output_width
-        require: 1 <= kernel_width
-        require: 1 <= stride
-        require: 0 <= pad < kernel_width
-        require: (output_width - 1) * stride - pad < input_width
-"""
-"""What holds of the columns of any windows."""
-
 
 class PoolingParams(Params):
     """The shared parameters of poolings."""
@@ -24,14 +13,10 @@ class PoolingParams(Params):
 
 
 class _WindowsParams(PoolingParams):
-    """One output row from all input rows of its windows."""
+    """One output row from all input rows of its windows. `_ColumnsParams` comes after it."""
 
     kernel_rows: int = number(DType.S32, "rows of a window")
-    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
-    stride: int = number(DType.S32, "columns from window to window; the rows' stride is in the pointers")
-    pad: int = number(DType.S32, "columns of padding before the first column")
-    contract = f"""
-        {_COLUMNS}
+    contract = """
         require: kernel_rows * kernel_width <= 65535
         input: kernel_rows x input_width * channels or some null
         output: output_width * channels
@@ -39,14 +24,10 @@ class _WindowsParams(PoolingParams):
 
 
 class _StepsParams(PoolingParams):
-    """A single output row: one input row at each step."""
+    """A single output row: one input row at each step. `_ColumnsParams` comes after it."""
 
     steps: int = number(DType.S32, "input rows that the windows cover, without padding")
-    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
-    stride: int = number(DType.S32, "columns from window to window")
-    pad: int = number(DType.S32, "columns of padding before the first column")
-    contract = f"""
-        {_COLUMNS}
+    contract = """
         require: steps * kernel_width <= 65535
         require: node_steps == steps
         input: 1 x input_width * channels
@@ -54,8 +35,26 @@ class _StepsParams(PoolingParams):
     """
 
 
+class _ColumnsParams(Params):
+    """The columns of windows."""
+
+    kernel_width: int = number(DType.S32, "columns of a window, which covers at most 65535 elements")
+    stride: int = number(DType.S32, "columns from window to window; the rows' stride is in the pointers")
+    pad: int = number(DType.S32, "columns of padding before the first column")
+    contract = """
+        require: 1 <= input_width
+        require: 1 <= channels
+        require: 1 <= output_width
+        require: 1 <= kernel_width
+        require: 1 <= stride
+        require: 0 <= pad < kernel_width
+        require: (output_width - 1) * stride - pad < input_width
+    """
+
+
 class PoolF32Params(
     _WindowsParams,
+    _ColumnsParams,
     struct="kibi_pool_f32_params",
     kernels=(
         "kibi_average_pool2d_f32",
@@ -71,6 +70,7 @@ class PoolF32Params(
 
 class PoolF32AccumulateParams(
     _StepsParams,
+    _ColumnsParams,
     struct="kibi_pool_f32_accumulate_params",
     kernels=(
         "kibi_average_pool2d_f32_accumulate",
@@ -86,6 +86,7 @@ class PoolF32AccumulateParams(
 
 class PoolParams(
     _WindowsParams,
+    _ColumnsParams,
     struct="kibi_pool_params",
     kernels=(
         "kibi_average_pool2d_s16",
@@ -102,6 +103,7 @@ class PoolParams(
 
 class PoolAccumulateParams(
     _StepsParams,
+    _ColumnsParams,
     struct="kibi_pool_accumulate_params",
     kernels=(
         "kibi_average_pool2d_s16_accumulate",

@@ -280,72 +280,6 @@ void kibi_conv2d_s8_int4(int8_t *output, const int8_t *const *rows, const kibi_c
                          void *scratch);
 
 typedef struct {
-    /* what the kernel reads, in order, for each pair of channels: both biases, doubled; the sums a + b + c, then the
-     * differences a - b + c of the kernel's columns a, b, c; 2 * c; the scaling; 2 * a; and the scaling again.
-     * Weights are [kernel_rows][groups of four input channels][2][2] words, both channels' elements 0 and 2 of a
-     * group in the halves of two, then 1 and 3. The scaling is ~shift of both channels in the two lowest bytes of a
-     * word, and both multipliers. Everything is 0 for the channel after an odd last one. The bias includes
-     * -input_zero_point * the sum of the channel's filter. Shifts are to the right by at least 1, and no sum reaches
-     * 2**30 in magnitude */
-    const int32_t *stream;
-    const int8_t *padding;  /* the input's zero point, once for each input channel */
-    int32_t input_width;
-    int32_t input_channels; /* a multiple of 4 */
-    int32_t output_width;   /* at least 3 */
-    int32_t output_channels;
-    int32_t output_zero_point;
-    int32_t activation_min; /* -128 ... 127 */
-    int32_t activation_max;
-    int32_t kernel_rows;
-    int32_t pad;            /* columns of padding before the first input column */
-    /* of two pixels each. 4: blocks of four tiles, and of three and two for the rest; 3: blocks of three, and of two
-     * where two or four are left; 2: blocks of two, where the number of tiles is even */
-    int32_t tiles;
-} kibi_conv2d_s8_winograd_params;
-
-/* CONV_2D with a kernel three columns wide, one output row at a time: two pixels from four products instead of six, by
- * Winograd's F(2,3) in exact integers.
- * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
- * read: a block's windows are read before its first channel is written.
- * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds the zero point.
- * scratch: aligned as words. Four columns for each tile of a block, of each kernel row, with 16 bits for each element. */
-void kibi_conv2d_s8_winograd(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_winograd_params *params,
-                             void *scratch);
-
-typedef struct {
-    /* what the kernel reads, in order, for each pair of channels: both biases, times four, which include
-     * -input_zero_point * the sum of the channel's filter; ~shift of both channels in the two lowest bytes of a
-     * word, where shifts are to the right by at least 1; both multipliers; 16 planes of weights, each [groups of
-     * four input channels][2][2] words, both channels' elements 0 and 2 of a group in the halves of two, then 1 and
-     * 3. The window's rows a, b, c become a + b + c, a - b + c, 2 * c and 2 * a, and columns d, e, f of these d + e
-     * + f, d - e + f, f and d: the planes of the first one of columns come first. No sum of a bias and products
-     * reaches 2**31 in magnitude */
-    const int32_t *stream;
-    int32_t input_width;
-    int32_t input_channels;    /* a multiple of 4 */
-    int32_t output_width;      /* at least 8 */
-    int32_t output_channels;   /* a multiple of 2 */
-    int32_t input_zero_point;  /* -128 ... 127 */
-    int32_t output_zero_point; /* -128 ... 127 */
-    int32_t activation_min;    /* -128 ... 127 */
-    int32_t activation_max;    /* -128 ... 127 */
-    int32_t input_rows;
-    int32_t output_rows;       /* at least 2 */
-    int32_t pad_rows;          /* rows of padding before the first input row, 0 ... 2 */
-    int32_t pad;               /* columns of padding before the first input column */
-} kibi_conv2d_s8_row_pairs_params;
-
-/* CONV_2D with a window of three by three, all output rows in one call, two at a time: four pixels from 16 products instead of
- * 36, by Winograd's F(2x2, 3x3) in exact integers.
- * output: [output_rows][output_width][output_channels]; may overlap the input where no two rows are written over elements that are
- * still read: four rows of the input are read before the first two that are made of them are written.
- * rows: pointers to the three rows that the first output row reads, [input_width][input_channels] each. A row outside the input holds
- * the zero point; all rows inside follow the first one, one after another. Where rows after the last one are outside, the first is, too.
- * scratch: aligned as words. With output_width + 2 columns, 8 bytes for each element of a column, and 128 for each input channel. */
-void kibi_conv2d_s8_row_pairs(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_row_pairs_params *params,
-                              void *scratch);
-
-typedef struct {
     /* of piece after piece: [pairs of channels][groups of four elements][2]: each word has four weights in packed
      * pairs, in the order in which kibi_packed_pairs_s8.h adds them up; zeros fill the channel after an odd last one */
     const int32_t *filter;
@@ -378,61 +312,6 @@ typedef struct {
  * scratch: aligned as words. 16 bytes for each pair of channels whose sums are kept, and 4 for each element of a piece. */
 void kibi_conv2d_s8_pieces(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_pieces_params *params,
                            void *scratch);
-
-typedef struct {
-    /* for each pair of channels: both biases, [groups of four elements][2] words of weights, and both factors. A
-     * word has four weights of a channel, the first, the third, the second and the fourth in its bytes. A window is
-     * runs of elements that touch: its rows, or where columns are spread, the rows of each column. All pairs of
-     * elements of all runs come first, then the last elements of runs of an odd number. Zeros fill up a window to
-     * whole fours, and the channel after an odd last one. Biases include -input zero point * the sum of the
-     * channel's filter; factors are the 15 bits of the multiplier that rule N26 leaves, times 2**(17 + shift).
-     * Shifts are to the right by 1 ... 17, and all sums fit 32 bits */
-    const int32_t *stream;
-    int16_t input_width;
-    int16_t input_channels;
-    int16_t output_width;
-    int16_t output_channels;
-    int16_t output_zero_point;
-    int16_t activation_min;
-    int16_t activation_max;
-    int16_t kernel_rows;
-    int16_t kernel_width;
-    int16_t stride;        /* across; the pointers to rows account for the stride and the dilation of rows */
-    int16_t dilation;      /* across */
-    int16_t pad;           /* columns of padding before the first input column */
-    /* of a block: 3, and where two or four are left in a row, 2; or 2, and where one is left, 1; or 1 */
-    int16_t pixels;
-} kibi_conv2d_s16_blocks_params;
-
-/* CONV_2D of 16-bit elements and 8-bit weights in blocks of two channels and one to three pixels: one output row.
- * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
- * read: a block's windows are read before its first channel is written.
- * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input. What is outside counts as 0.
- * scratch: aligned as words. The windows of a block's pixels, each filled up to whole fours. */
-void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_blocks_params *params,
-                            void *scratch);
-
-typedef struct {
-    /* [output_channels][7]: a bias and a factor, as in kibi_conv2d_s16_blocks_params; five words of two weights, the
-     * first of each two in the lower half: the first two of each row, then the third ones of the first two rows, and
-     * that of the last row, whose upper half is 1 in the last channel, and else 0 */
-    const int32_t *channels;
-    int16_t input_width;     /* at least 3 */
-    int16_t output_width;
-    int16_t output_channels;
-    int16_t activation_min;  /* 0 or -32768 */
-    int16_t activation_max;  /* 32767 */
-    /* 0 or 1: columns of padding before the first input column; after the last one at most 1 */
-    int16_t pad;
-} kibi_conv2d_s16_3x3x1_params;
-
-/* CONV_2D of int16 with a window of three by three on one input channel, by a stride of one: one output row, channel after channel of
- * each pixel.
- * output: [output_width][output_channels]; may overlap an input row where no pixel is written over one that is still read: a
- * pixel's window is read before its first channel is written.
- * rows: 3 pointers to [input_width]; NULL for a row outside the input, which holds zeros.
- * scratch: none. */
-void kibi_conv2d_s16_3x3x1(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_3x3x1_params *params, void *scratch);
 
 typedef struct {
     /* [pairs of channels][groups of four elements of a window][4][2]: both channels' weights side by side; zeros

@@ -3,6 +3,7 @@
 #define KIBI_CONV2D_ODD_H
 
 #include "kibi_conv2d.h"
+#include "kibi_conv2d_winograd.h"
 
 typedef struct {
     /* [output_channels][7]: a bias, which includes -input_zero_point * the sum of the channel's filter; five words

@@ -1,6 +1,6 @@
 /* CONV_2D, int16, with windows of three by three on one input channel, from constants that are packed for it, in plain C. Source of
  * the rule: TFLM, integer_ops/conv.h, ConvPerChannel of int16_t. */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_s16_packed.h"
 
 #include "kibi_requantize.h"
 

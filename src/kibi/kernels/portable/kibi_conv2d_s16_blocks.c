@@ -1,6 +1,6 @@
 /* CONV_2D, int16, from constants that are packed for blocks, in plain C: for cores without the instructions that the blocks are
  * made for. Source of the rule: TFLM, integer_ops/conv.h, ConvPerChannel of int16_t. */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_s16_packed.h"
 
 #include "kibi_requantize.h"
 
@@ -30,13 +30,29 @@ static int16_t *gather(int16_t *to, const int16_t *const *rows, const kibi_conv2
     return end;
 }
 
-/* A sum, plus the products of a word's four weights. */
-static uint32_t add_word(uint32_t sum, uint32_t word, const int16_t *x)
+/* Four weights of a channel, from words of 8 bits or of 16, as integers. */
+static void read_weights(int32_t *four, const int32_t *words, const kibi_conv2d_s16_blocks_params *p)
 {
-    sum += (uint32_t)((int8_t)(word & 0xFFu) * x[0]);
-    sum += (uint32_t)((int8_t)(word >> 16 & 0xFFu) * x[1]);
-    sum += (uint32_t)((int8_t)(word >> 8 & 0xFFu) * x[2]);
-    return sum + (uint32_t)((int8_t)(word >> 24) * x[3]);
+    if (p->weight_bits == 16) {
+        for (int32_t k = 0; k < 4; ++k) {
+            four[k] = (int16_t)((uint32_t)words[k / 2 * 2] >> k % 2 * 16 & 0xFFFFu);
+        }
+    } else {
+        for (int32_t k = 0; k < 4; ++k) {
+            four[k] = (int8_t)((uint32_t)words[0] >> (k % 2 * 16 + k / 2 * 8) & 0xFFu);
+        }
+    }
+}
+
+/* A sum, plus the products of four weights of a channel. */
+static uint32_t add_four(uint32_t sum, const int32_t *words, const int16_t *x, const kibi_conv2d_s16_blocks_params *p)
+{
+    int32_t four[4];
+    read_weights(four, words, p);
+    for (int32_t k = 0; k < 4; ++k) {
+        sum += (uint32_t)(four[k] * x[k]);
+    }
+    return sum;
 }
 
 /* An output from its sum. */
@@ -55,8 +71,9 @@ static void pixel(int16_t *output, const int16_t *window, int32_t elements, cons
         uint32_t sums[2] = {(uint32_t)words[0], (uint32_t)words[1]};
         words += 2;
         for (int32_t k = 0; k < elements; k += 4) {
-            sums[0] = add_word(sums[0], (uint32_t)*words++, window + k);
-            sums[1] = add_word(sums[1], (uint32_t)*words++, window + k);
+            sums[0] = add_four(sums[0], words, window + k, p);
+            sums[1] = add_four(sums[1], words + 1, window + k, p);
+            words += p->weight_bits / 4;
         }
         output[o] = output_of(sums[0], words[0], p);
         if (o + 1 < p->output_channels) {

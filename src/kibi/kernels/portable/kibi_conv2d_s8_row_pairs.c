@@ -1,7 +1,7 @@
 /* CONV_2D with a window of three by three, int8, two rows at a time, from constants that are packed for Winograd's F(2x2, 3x3), in
  * plain C, which takes the windows' weights back out of them: for cores that lack the instructions which they are made for. Source
  * of the rule: TFLM, integer_ops/conv.h, ConvPerChannel. */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_winograd.h"
 
 #include <string.h>
 

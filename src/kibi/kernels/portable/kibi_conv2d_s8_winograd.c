@@ -1,7 +1,7 @@
 /* CONV_2D with a kernel three columns wide, int8, from constants that are packed for Winograd's F(2,3), in plain C, which takes
  * the kernel's columns back out of them: for cores that lack the instructions which they are made for. Source of the rule:
  * TFLM, integer_ops/conv.h, ConvPerChannel. */
-#include "kibi_conv2d.h"
+#include "kibi_conv2d_winograd.h"
 
 #include <string.h>
 

@@ -58,6 +58,32 @@ void kibi_depthwise_conv2d_s16(int16_t *output, const int16_t *const *rows,
                                const kibi_depthwise_conv2d_s16_params *params, void *scratch);
 
 typedef struct {
+    /* [blocks of four channels][words]; the header of the kernel describes a block. Where the number of channels is
+     * not a multiple of four, the last block has the last four, some of which the block before it has, too */
+    const int32_t *blocks;
+    int16_t input_width;
+    int16_t channels;      /* of the input, at least 4 */
+    int16_t output_width;
+    int16_t activation_min;
+    int16_t activation_max;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;        /* across; the pointers to rows account for the stride and the dilation of rows */
+    int16_t dilation;      /* across */
+    int16_t pad;           /* columns of padding before the first input column */
+} kibi_depthwise_conv2d_s16_blocks_params;
+
+/* DEPTHWISE_CONV_2D of 16-bit elements and 8-bit weights with multiplier 1 and any window: one output row, four channels at a time.
+ * A block: four biases; kernel_rows * kernel_width words, row after row, each with a weight of each channel, the first one's in the lowest
+ * byte; four factors, as in kibi_conv2d_s16_blocks_params. All sums fit 32 bits.
+ * output: [output_width][channels]; may overlap an input row where no element is written over one that is still read: the elements of
+ * four channels of a window are read right before these are written, of the last four once more after some of them were.
+ * rows: kernel_rows pointers to [input_width][channels]; null for a row outside the input. Zero points are 0.
+ * scratch: none. */
+void kibi_depthwise_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows,
+                                      const kibi_depthwise_conv2d_s16_blocks_params *params, void *scratch);
+
+typedef struct {
     const int8_t *filter;      /* [kernel_rows][kernel_width][channels] */
     const int32_t *bias;       /* [channels], which includes -input_zero_point * the sum of the channel's filter */
     const int32_t *multiplier; /* [channels], 0 ... 2**31 - 1 */

@@ -38,7 +38,7 @@ typedef struct {
     int32_t output_width;
     int32_t steps;        /* input rows that the windows cover, without padding */
     int32_t kernel_width; /* columns of a window, which covers at most 65535 elements */
-    int32_t stride;       /* columns from window to window */
+    int32_t stride;       /* columns from window to window; the rows' stride is in the pointers */
     int32_t pad;          /* columns of padding before the first column */
     float activation_min;
     float activation_max;
@@ -96,7 +96,7 @@ typedef struct {
     int32_t output_width;
     int32_t steps;        /* input rows that the windows cover, without padding */
     int32_t kernel_width; /* columns of a window, which covers at most 65535 elements */
-    int32_t stride;       /* columns from window to window */
+    int32_t stride;       /* columns from window to window; the rows' stride is in the pointers */
     int32_t pad;          /* columns of padding before the first column */
     int32_t activation_min;
     int32_t activation_max;

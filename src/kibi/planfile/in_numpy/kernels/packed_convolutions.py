@@ -305,9 +305,11 @@ def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
     p = call.numbers
     window = (p.kernel_rows, p.kernel_width, p.input_channels)
     pairs, size = -(-p.output_channels // 2), int(np.prod(window))
-    words = call.array("stream", pairs, -(-size // 4) + 2, 2)
-    found = np.ascontiguousarray(words[:, 1:-1].transpose(0, 2, 1)).view(np.int8).reshape(2 * pairs, -1, 4)
-    ordered = found[..., [0, 2, 1, 3]].reshape(2 * pairs, -1)[: p.output_channels, :size]
+    is_wide = p.weight_bits == 16
+    words = call.array("stream", pairs, -(-size // 4) * (1 + is_wide) + 2, 2)
+    packed = np.ascontiguousarray(words[:, 1:-1].transpose(0, 2, 1)).reshape(2 * pairs, -1)
+    found = packed.view("<i2") if is_wide else packed.view(np.int8).reshape(2 * pairs, -1, 4)[..., [0, 2, 1, 3]]
+    ordered = found.reshape(2 * pairs, -1)[: p.output_channels, :size]
     places = np.arange(size).reshape(window)
     runs = places.transpose(1, 0, 2).reshape(-1, window[2]) if p.dilation > 1 else places.reshape(window[0], -1)
     whole = runs.shape[1] // 2 * 2
@@ -362,14 +364,30 @@ def convolution(call: Call) -> None:
     finish(call, convolve(call, weights, groups, fill), scaling)
 
 
-_OF_S16 = {"kibi_conv2d_s16_3x3x1": _of_s16_single, "kibi_conv2d_s16_blocks": _of_s16_blocks}
+def _of_s16_depthwise(call: Call) -> tuple[Numbers, Numbers]:
+    """Weights [channels, kernel_rows, kernel_width, 1], and biases and factors [2, channels]."""
+    p = call.numbers
+    taps = (p.kernel_rows, p.kernel_width)
+    blocks = call.array("blocks", -(-p.channels // _BLOCK), 2 * _BLOCK + int(np.prod(taps)))
+    picked = _places_of_four(p.channels)
+    bytes_of = np.ascontiguousarray(blocks[:, _BLOCK:-_BLOCK]).view(np.int8).reshape(len(blocks), -1, _BLOCK)
+    weights = bytes_of.transpose(0, 2, 1).reshape(-1, *taps, 1)[picked].astype(np.int64)
+    constants = np.stack([blocks[:, :_BLOCK], blocks[:, -_BLOCK:]]).reshape(2, -1)[:, picked]
+    return weights, constants.astype(np.int64)
+
+
+_OF_S16 = {
+    "kibi_conv2d_s16_3x3x1": _of_s16_single,
+    "kibi_conv2d_s16_blocks": _of_s16_blocks,
+    "kibi_depthwise_conv2d_s16_blocks": _of_s16_depthwise,
+}
 
 
 @kernel(*_OF_S16)
 def convolution_of_s16(call: Call) -> None:
-    """CONV_2D of s16: the high half of each sum times its factor, rounded half up."""
+    """CONV_2D and DEPTHWISE_CONV_2D of s16: the high half of each sum times its factor, rounded half up."""
     p = call.numbers
     weights, constants = call.once(lambda: _OF_S16[call.kernel](call))
-    whole = convolve(call, weights, 1, 0).astype(np.int64) + constants[0]
+    whole = convolve(call, weights, getattr(p, "channels", 1), 0).astype(np.int64) + constants[0]
     scaled = ((whole * constants[1] + (1 << 31)) >> 32) + getattr(p, "output_zero_point", 0)
     call.write(np.clip(scaled, p.activation_min, p.activation_max).astype(np.int16))
