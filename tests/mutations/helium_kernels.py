@@ -45,4 +45,20 @@ HELIUM_KERNELS = (
         "Outputs may be written over windows that are read again for other channels.",
         (_VECTORS, "-k", "declared_distance and m4"),
     ),
+    Mutation(
+        "kernels.helium-rest-of-four-pixels",
+        "kernels/portable/kibi_conv2d_s8_vectors.c",
+        "        if (i + 1 < pixels) {\n",
+        "        if (i < pixels) {\n",
+        "The last pixel of a row is not the one that is computed again in the places of missing ones.",
+        (_VECTORS, "-k", "equal_the_reference and m55 and zig"),
+    ),
+    Mutation(
+        "kernels.helium-rounds-once-between-bounds",
+        "selection/vectors_rounding.py",
+        "    if ends != _ENDS:\n",
+        "    if ends[0] != ends[1]:\n",
+        "Outputs that the activation cuts within int8 are cut at its ends.",
+        (_VECTORS, "-k", "refuse"),
+    ),
 )
