@@ -57,6 +57,22 @@ _GEOMETRIES = (
     ),
 )  # fmt: skip
 """Rests of pixels, channels and vectors; windows at every edge, and pixels that share vectors."""
+_CUT = (
+    *(Geometry(channels, outputs, kernel=(1, 1), size=(2, width)) for channels, outputs, width in (
+        (8, 4, 3), (16, 8, 4), (11, 12, 5), (15, 4, 6), (9, 16, 7), (16, 4, 13), (16, 5, 8), (16, 4, 2), (7, 4, 8), (17, 4, 8),
+    )),
+    Geometry(16, 8, kernel=(1, 1), stride=2, size=(2, 9)),
+    Geometry(4, 8, kernel=(1, 3), padding="VALID", size=(2, 11)),
+    Geometry(1, 20, size=(4, 10)),
+    Geometry(1, 8, stride=2, size=(4, 19)),
+    Geometry(3, 4, kernel=(2, 2), dilation=2, size=(5, 9)),
+    *(
+        Geometry(channels, channels, groups=0, stride=stride, size=(3, width))
+        for channels, stride, width in ((4, 1, 9), (8, 2, 9), (12, 1, 5), (16, 1, 4), (20, 2, 7), (80, 1, 3), (5, 1, 5), (37, 1, 5))
+    ),
+)  # fmt: skip
+"""Layers whose outputs a RELU cuts at -128: those that are rounded once, and some that have other windows or channels."""
+_LAYERS = (*((each, False) for each in _GEOMETRIES), *((each, True) for each in _CUT))
 _ROOMS = (1 << 14, 300)
 """Scratch for all windows, and for those of one or two pixels, or of none."""
 _VARIANTS = (CONV2D_VECTORS, DEPTHWISE_VECTORS)
@@ -89,17 +105,20 @@ def _packed(graph: Graph) -> Iterator[KernelCall]:
 
 
 def test_rows_equal_the_reference(kernels: Kernels) -> None:
-    """Blocks of one to three pixels, windows that are copied and such that are not, any number of channels."""
-    ways = set[tuple[int, int]]()
-    for seed, geometry in enumerate(_GEOMETRIES):
-        case = convolution(geometry, seed)
+    """Blocks of one to four pixels, windows that are copied and such that are not, any number of channels."""
+    ways, once = set[tuple[int, int]](), 0
+    for seed, (geometry, is_cut) in enumerate(_LAYERS):
+        case = convolution(geometry, seed, is_cut=is_cut)
         graph = graph_of(case)
         expected = kibi.run(graph, None, case.inputs)
         for call in _packed(graph):
             if isinstance(call.params, Conv2DVectorsParams):
                 ways.add((call.params.pixels, call.params.gathers))
+            if isinstance(call.params, DepthwiseVectorsParams):
+                once += call.params.rounds_once
             assert_same(graph, [run(kernels, graph.views[0], case.inputs, np.random.default_rng(seed), call)], expected)
-    assert {(3, 0), (3, 1)} <= ways
+    assert {(3, 0), (3, 1), (4, 0), (4, 1)} <= ways
+    assert once >= 4
 
 
 def _call(weights: np.ndarray, bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, low: int) -> KernelCall:
@@ -167,6 +186,12 @@ def test_what_the_kernels_refuse() -> None:
     general = graph_of(convolution(Geometry(4, 4))).general_calls[0]
     assert CONV2D_VECTORS.pack(replace(general, scratch_bytes=35)) is None
     assert CONV2D_VECTORS.pack(replace(general, scratch_bytes=36)) is not None
+    general = graph_of(convolution(Geometry(16, 16, groups=0), is_cut=True)).general_calls[0]
+    for low, high, once in ((-128, 127, 1), (-127, 127, 0), (-128, 126, 0)):
+        changed = general.params_as(DepthwiseS8Params).replaced(activation_min=low, activation_max=high)
+        packed = DEPTHWISE_VECTORS.pack(replace(general, params=changed))
+        assert packed is not None
+        assert packed.params_as(DepthwiseVectorsParams).rounds_once == once
     general = graph_of(convolution(Geometry(16, 16, groups=0))).general_calls[0]
     least = general.params_as(DepthwiseS8Params).replaced(filter=np.full(144, -128, np.int8))
     assert DEPTHWISE_VECTORS.pack(replace(general, params=least)) is None
@@ -183,8 +208,8 @@ def test_what_the_kernels_refuse() -> None:
 def test_rows_may_be_overwritten_from_the_declared_distance_on(build: tuple[str, str, str]) -> None:
     """Where windows are copied, where they are not, and in depthwise layers."""
     kernels, tried = _linked(*build), 0
-    for geometry in _GEOMETRIES:
-        case = convolution(geometry)
+    for geometry, is_cut in _LAYERS:
+        case = convolution(geometry, is_cut=is_cut)
         graph = graph_of(case)
         for call in _packed(graph):
             (distance,) = call.inplace_distance_bytes
@@ -254,7 +279,7 @@ def test_models_have_the_same_bits(name: str, tmp_path: Path) -> None:
 def test_plain_c_under_sanitizers_equals_the_reference(tmp_path: Path) -> None:
     """The twins on this machine, with canaries between buffers: Helium's instructions do not run here."""
     check_gcc()
-    cases = [convolution(each, seed) for seed, each in enumerate(_GEOMETRIES[::3])]
+    cases = [convolution(each, seed, is_cut=is_cut) for seed, (each, is_cut) in enumerate(_LAYERS[::3])]
     graphs = [graph_of(case) for case in cases]
     plans = [spread(plan(graph, target("cortex-m55"), goal=Goal.SPEED)) for graph in graphs]
     assert {_CONVOLUTION, _DEPTHWISE} <= {kernel for made in plans for kernel in made.kernels}
@@ -270,8 +295,8 @@ def test_plain_c_under_sanitizers_equals_the_reference(tmp_path: Path) -> None:
 def test_plan_files_on_numpy_equal_the_reference() -> None:
     """Constants of all layers are unpacked as they were packed."""
     used = set[str]()
-    for seed, geometry in enumerate(_GEOMETRIES):
-        case = convolution(geometry, seed)
+    for seed, (geometry, is_cut) in enumerate(_LAYERS):
+        case = convolution(geometry, seed, is_cut=is_cut)
         graph = graph_of(case)
         file = PlanFile(plan_file(PlannedModel.of(graph, plan(graph, target("cortex-m55")))))
         assert_same(graph, NumpyPlanEngine(file).run(case.inputs), kibi.run(graph, None, case.inputs))

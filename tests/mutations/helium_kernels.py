@@ -3,6 +3,7 @@
 from tests.mutations.mutation import Mutation
 
 _VECTORS = "tests/kernels/test_vectors.py"
+_ROWS = "tests/kernels/test_vector_rows.py"
 
 HELIUM_KERNELS = (
     Mutation(
@@ -44,5 +45,45 @@ HELIUM_KERNELS = (
         "written = first * channels",
         "Outputs may be written over windows that are read again for other channels.",
         (_VECTORS, "-k", "declared_distance and m4"),
+    ),
+    Mutation(
+        "kernels.helium-rest-of-four-pixels",
+        "kernels/portable/kibi_conv2d_s8_vectors.c",
+        "        if (i + 1 < pixels) {\n",
+        "        if (i < pixels) {\n",
+        "The last pixel of a row is not the one that is computed again in the places of missing ones.",
+        (_VECTORS, "-k", "equal_the_reference and m55 and zig"),
+    ),
+    Mutation(
+        "kernels.helium-rounds-once-between-bounds",
+        "selection/vectors_rounding.py",
+        "    if ends != _ENDS:\n",
+        "    if ends[0] != ends[1]:\n",
+        "Outputs that the activation cuts within int8 are cut at its ends.",
+        (_VECTORS, "-k", "refuse"),
+    ),
+    Mutation(
+        "kernels.helium-sums-round-to-the-nearest",
+        "kernels/helium/kibi_add_s8_linear.c",
+        '"mov r2, #0x88000\\n"',
+        '"mov r2, #0x80000\\n"',
+        "The first of two shifts rounds sums up.",
+        (_ROWS, "-k", "sums_of_rows and zig"),
+    ),
+    Mutation(
+        "kernels.helium-maxima-go-on-too-far",
+        "kernels/helium/kibi_max_pool2d_s8.c",
+        '"and r11, r11, #15\\n"',
+        '"and r11, r11, #7\\n"',
+        "Outputs of a pixel do not follow those of the one before it.",
+        (_ROWS, "-k", "largest and zig"),
+    ),
+    Mutation(
+        "kernels.helium-averages-of-other-columns",
+        "kernels/helium/kibi_average_pool2d_s8_accumulate_small.c",
+        "    const int32_t end = start + p->kernel_width;\n",
+        "    const int32_t end = start + p->kernel_width + 1;\n",
+        "Averages count a column too many.",
+        (_ROWS, "-k", "last_row and zig"),
     ),
 )

@@ -73,7 +73,9 @@ def _case(
     return Case(name, b.finish([output]), (data,))
 
 
-def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False, odd: tuple[int, ...] = ()) -> Case:
+def convolution(
+    geometry: Geometry, seed: int = 0, *, is_int4: bool = False, odd: tuple[int, ...] = (), is_cut: bool = False
+) -> Case:
     """A model with random weights, of int8 or int4, and inputs whose outputs spread over their range.
 
     Args:
@@ -81,6 +83,7 @@ def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False, odd
         seed: of weights and inputs.
         is_int4: true for weights of int4.
         odd: channels whose sums are shifted to the left.
+        is_cut: true for a RELU whose outputs have the zero point -128, with a scale of its own for each channel.
     """
     rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
     filter_shape, axis = _filter_shape(g)
@@ -93,12 +96,14 @@ def convolution(geometry: Geometry, seed: int = 0, *, is_int4: bool = False, odd
         weights, scales = weights >> 4, [1 / 4] * g.outputs
     for channel in odd:
         scales[channel] *= 4096
+    if is_cut:
+        scales = [float(np.float32(each)) for each in rng.uniform(0.5, 1.0, g.outputs) / 64]
     kernel = b.constant(weights, scales, [0] * g.outputs, axis=axis, is_int4=is_int4)
     spread = float(np.sqrt(weights.size / g.outputs)) * 5500 / 4096 / 60
-    output = b.tensor([1, *_output_size(g), g.outputs], DType.S8, spread, 3)
+    output = b.tensor([1, *_output_size(g), g.outputs], DType.S8, spread, -128 if is_cut else 3)
     biases = rng.integers(-5000, 5000, g.outputs).astype(np.int32)
     bias = b.constant(biases, [each / 64 for each in scales], [0] * g.outputs, axis=0)
-    return _case(b, g, [source, kernel, bias], output, data)
+    return _case(b, g, [source, kernel, bias], output, data, "RELU" if is_cut else "NONE")
 
 
 def convolution_s16(geometry: Geometry, seed: int = 0, activation: str = "NONE") -> Case:

@@ -12,22 +12,27 @@ from kibi.selection.sums import Channels, SimpleSums
 _BITS = (8, 11)
 
 
-def _outputs(sums: np.ndarray, found: SingleRounding, zero_point: int, bits: int) -> np.ndarray:
+def _outputs(
+    sums: np.ndarray, found: SingleRounding, zero_point: int, bits: int, *, is_nearest: bool = False
+) -> np.ndarray:
     """What a kernel makes of sums `[O, N]` before the activation cuts them."""
     raised = 256 * sums.astype(np.int64) + found.addend[:, None]
     assert abs(raised).max() < 1 << 31
+    if is_nearest:
+        nearest: np.ndarray = np.clip(raised * found.factor[:, None] + (1 << 31 + bits) >> 32 + bits, -128, 127)
+        return nearest
     outputs: np.ndarray = np.clip((zero_point << bits) + (raised * found.factor[:, None] >> 32) >> bits, -128, 127)
     return outputs
 
 
 @given(
     st.integers(0, 1 << 32), st.sampled_from(_BITS), st.integers(-128, 127), st.integers(0, 30), st.integers(0, 255),
-    st.integers(1, 40),
+    st.integers(1, 40), st.booleans(),
 )  # fmt: skip
 def test_all_sums_of_drawn_channels_get_the_rules_outputs(
-    seed: int, bits: int, zero_point: int, above: int, width: int, elements: int
+    seed: int, bits: int, zero_point: int, above: int, width: int, elements: int, is_nearest: bool
 ) -> None:
-    """Any weights, biases and scales; activations that begin at the zero point or above it."""
+    """Any weights, biases and scales; activations from the zero point or above it; products rounded down or to the nearest."""
     rng = np.random.default_rng(seed)
     low = min(zero_point + above, 127)
     high = min(low + width, 127)
@@ -36,7 +41,7 @@ def test_all_sums_of_drawn_channels_get_the_rules_outputs(
     sums = SimpleSums(
         bias, rng.integers(1 << 30, 1 << 31, 3).astype(np.int32), rng.integers(-14, -1, 3).astype(np.int8)
     )
-    found = single_rounding(weights, sums, zero_point, low, high, bits=bits)
+    found = single_rounding(weights, sums, zero_point, low, high, bits=bits, to_nearest=is_nearest)
     if found is None:
         return
     least, most = Channels(weights, sums.bias, sums.multiplier, sums.shift).sums()
@@ -45,7 +50,7 @@ def test_all_sums_of_drawn_channels_get_the_rules_outputs(
         one = SingleRounding(found.addend[channel : channel + 1], found.factor[channel : channel + 1])
         rule = requantize(every, sums.multiplier[channel], sums.shift[channel].astype(np.int32)) + zero_point
         np.testing.assert_array_equal(
-            np.clip(_outputs(every, one, zero_point, bits), low, high), np.clip(rule, low, high)
+            np.clip(_outputs(every, one, zero_point, bits, is_nearest=is_nearest), low, high), np.clip(rule, low, high)
         )
 
 

@@ -14,12 +14,15 @@ from kibi.ops.overlap import least_distance
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch, dense, window_of
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
+from kibi.selection.vectors_rounding import rounded_once
 
 _KERNEL = "kibi_conv2d_s8_vectors"
 _FOUR = 4
 """Channels whose outputs are scaled at once."""
 MOST_PIXELS = 3
-"""Of a block."""
+"""Of a block whose outputs are rounded twice."""
+_SHORT_PIXELS = 4
+"""Of a block whose windows are one vector each, and whose outputs are rounded once."""
 _FEW_BYTES, _ROOMY_BYTES = 512, 8192
 """The most scratch where the arena should be small and blocks of other kernels have none, and the most that is of use."""
 _SHARE = 4
@@ -42,7 +45,7 @@ def pack_convolution(call: KernelCall) -> KernelCall | None:
     if layer.groups > 1 or max(layer.scalars.values()) > MOST_SIZE or pixels == 0:
         return None
     step = _VECTOR if _is_filled(layer, pixels) else _elements(layer)
-    constants = _constants(layer, step)
+    constants = _constants(layer, step) if pixels <= MOST_PIXELS else _short_constants(layer)
     if constants is None:
         return None
     gathers = not _reads_in_place(layer)
@@ -58,7 +61,8 @@ def pack_convolution(call: KernelCall) -> KernelCall | None:
     )
     at_once = pixels * blocks
     sizes = [min(at_once, layer.output_width - x) for x in range(0, layer.output_width, at_once)]
-    distance = blocks_distance(call, sizes) if gathers else _distance(call, sizes)
+    reads_first = gathers or pixels == _SHORT_PIXELS
+    distance = blocks_distance(call, sizes) if reads_first else _distance(call, sizes)
     scratch_bytes = at_once * _elements(layer) if gathers else 0
     return KernelCall(_KERNEL, params, scratch_bytes, inplace_distance_bytes=(distance,), features=needed_parts(params))
 
@@ -118,6 +122,9 @@ def _pixels(layer: Conv2DS8Params, most_bytes: int) -> int:
     size = _elements(layer)
     if size >= _MOST_WINDOW:
         return 0
+    has_room = _reads_in_place(layer) or most_bytes >= _SHORT_PIXELS * size
+    if has_room and most == MOST_PIXELS and _short_constants(layer) is not None:
+        return _SHORT_PIXELS
     return most if _reads_in_place(layer) else min(most, most_bytes // size)
 
 
@@ -131,8 +138,23 @@ def _blocks(layer: Conv2DS8Params, pixels: int, most_bytes: int) -> int:
 
 def _is_filled(layer: Conv2DS8Params, pixels: int) -> bool:
     """True if each channel's weights are filled up to a vector, by half at most, where all blocks of a row have most pixels."""
-    are_alike = pixels == MOST_PIXELS and layer.output_width % pixels == 0
+    are_alike = pixels == _SHORT_PIXELS or (pixels == MOST_PIXELS and layer.output_width % pixels == 0)
     return are_alike and _VECTOR // 2 <= _elements(layer) < _VECTOR
+
+
+def _short_constants(layer: Conv2DS8Params) -> dict[str, Any] | None:
+    """The weights, each channel's filled up to a vector by half at most, addends and factors; None if outputs are rounded twice."""
+    elements = _elements(layer)
+    if not _VECTOR // 2 <= elements <= _VECTOR or layer.output_channels % _FOUR:
+        return None
+    channels = channels_of(layer, layer.filter.reshape(layer.output_channels, -1))
+    sums = simple_sums(channels.weights, channels.bias, channels.multiplier, channels.shift)
+    once = None if sums is None else rounded_once(layer, channels.weights, sums)
+    if once is None:
+        return None
+    weights = np.pad(channels.weights, ((0, 0), (0, _VECTOR - elements))).astype(np.int8)
+    factors = np.stack([once.addend, once.factor], axis=1).astype(np.int32)
+    return {"filter": np.ascontiguousarray(weights).reshape(-1), "scales": np.ascontiguousarray(factors).reshape(-1)}
 
 
 def _constants(layer: Conv2DS8Params | FullyConnectedS8Params, step: int) -> dict[str, Any] | None:

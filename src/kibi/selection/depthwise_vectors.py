@@ -1,5 +1,7 @@
 """DEPTHWISE_CONV_2D three by three, sixteen channels at a time, for cores with vectors."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,8 +9,10 @@ from kibi.ir import KernelCall
 from kibi.kernels.params.depthwise_conv2d import DepthwiseS8Params
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.kernels.params.vectors import DepthwiseVectorsParams
+from kibi.selection.single_rounding import SingleRounding
 from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
+from kibi.selection.vectors_rounding import rounded_once
 
 _LANES, _TAPS = 16, 9
 _FOUR = 4
@@ -34,8 +38,12 @@ def pack(call: KernelCall) -> KernelCall | None:
     is_shared = layer.stride == 1 and layer.channels < _LANES and _LANES % layer.channels == 0
     together = min(_LANES // layer.channels, layer.output_width) if is_shared else 1
     together = together if together * layer.channels == _LANES else 1
+    once = rounded_once(layer, channels.weights, sums)
     params = DepthwiseVectorsParams(
-        blocks=_blocks(channels.weights, sums, together), together=together, **layer.scalars_for(DepthwiseVectorsParams)
+        blocks=_blocks(channels.weights, sums if once is None else once, together),
+        together=together,
+        rounds_once=int(once is not None),
+        **layer.scalars_for(DepthwiseVectorsParams),
     )
     # Channels that are computed for the second time are read after the first of their outputs were written.
     again = _channels_again(layer.channels)
@@ -71,26 +79,30 @@ def _places(channels: int, together: int) -> NDArray[np.int64]:
     return np.pad(found, (0, -len(found) % _LANES), constant_values=-1)
 
 
-def _blocks(weights: NDArray[np.int8], sums: SimpleSums, together: int) -> NDArray[np.int32]:
-    """Returns `[words]`: of each sixteen channels biases, weights `[9][16]`, and multipliers and shifts.
+def _blocks(weights: NDArray[np.int8], scales: SimpleSums | SingleRounding, together: int) -> NDArray[np.int32]:
+    """Returns `[words]`: of each sixteen channels biases, weights `[9][16]`, multipliers and shifts; or addends, weights, factors.
 
     Args:
         weights: `[C, 9]`.
-        sums: of the channels.
+        scales: of the channels.
         together: how many times all channels come.
     """
     of = _places(len(weights), together)
-    bias, multiplier, shift = (
-        # A channel's place is 4 * i + j: those of a j are side by side in a vector.
-        np.where(of < 0, 0, each[of].astype(np.int64)).reshape(-1, _FOUR, _FOUR).transpose(0, 2, 1)
-        for each in (sums.bias, sums.multiplier, sums.shift)
-    )
     taps = np.where(of[:, None] < 0, 0, weights[of]).astype(np.int8).reshape(-1, _LANES, _TAPS).transpose(0, 2, 1)
-    words = np.ascontiguousarray(taps).reshape(len(bias), -1).view("<i4")
-    shifts = np.ascontiguousarray(shift.astype(np.int8)).view("<i4")
-    scales = np.concatenate([multiplier.astype(np.int32), shifts], axis=2)
-    blocks = [bias.astype(np.int32).reshape(len(bias), -1), words, scales.reshape(len(bias), -1)]
+    words = np.ascontiguousarray(taps).reshape(len(taps), -1).view("<i4")
+    if isinstance(scales, SingleRounding):
+        first, last = _in_lanes(scales.addend, of), _in_lanes(scales.factor, of)
+    else:
+        first, shift = _in_lanes(scales.bias, of), _in_lanes(scales.shift, of).astype(np.int8)
+        last = np.concatenate([_in_lanes(scales.multiplier, of), np.ascontiguousarray(shift).view("<i4")], axis=2)
+    blocks = [first.reshape(len(words), -1), words, last.reshape(len(words), -1)]
     return np.concatenate(blocks, axis=1).astype(np.int32).reshape(-1)
+
+
+def _in_lanes(values: NDArray[Any], of: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Returns `[blocks, 4, 4]`: a channel's place is `4 * i + j`, and those of a `j` are side by side in a vector."""
+    placed = np.where(of < 0, 0, values[of].astype(np.int32))
+    return placed.reshape(-1, _FOUR, _FOUR).transpose(0, 2, 1)
 
 
 DEPTHWISE_VECTORS = Variant(

@@ -29,6 +29,8 @@ _MOST_KEPT = 512
 class SingleRounding:
     """Constants `[O]`: an output is `(zero_point << bits) + ((256 * sum + addend) * factor >> 32) >> bits`, cut to the activation.
 
+    If the kernel rounds to the nearest, it is `(256 * sum + addend) * factor / 2**(32 + bits)`, rounded, with halves up.
+
     Attributes:
         addend: s32.
         factor: 0 … 2**31 - 1.
@@ -43,11 +45,11 @@ class _Steps:
     """Where the outputs of channels change.
 
     Attributes:
-        levels: `[N]`, outputs above the activation's lower bound, less the zero point: 1 and more.
+        levels: `[N]`, twice what a product reaches for outputs above the activation's lower bound.
         sums: `[O, N]`, the least sum with such an output.
         least: `[O]`, of all sums.
         most: `[O]`, likewise.
-        bits: of an output's fraction.
+        bits: of an output's fraction, less one.
     """
 
     levels: NDArray[np.int64]
@@ -78,7 +80,14 @@ class _Steps:
 
 
 def single_rounding(
-    weights: NDArray[np.int8], sums: SimpleSums, zero_point: int, low: int, high: int, *, bits: int
+    weights: NDArray[np.int8],
+    sums: SimpleSums,
+    zero_point: int,
+    low: int,
+    high: int,
+    *,
+    bits: int,
+    to_nearest: bool = False,
 ) -> SingleRounding | None:
     """Returns constants with which every sum gets its output; None if a channel has none, or sums below 0 may have other outputs.
 
@@ -89,12 +98,13 @@ def single_rounding(
         low: the activation's lower bound.
         high: its upper bound.
         bits: of an output's fraction, which the kernel has.
+        to_nearest: True if the kernel rounds to the nearest and adds no zero point, which is part of addends then.
     """
     if not zero_point <= low <= high:
         return None
     least, most = Channels(weights, sums.bias, sums.multiplier, sums.shift).sums()
     channels = _Channels(sums.multiplier.tobytes(), sums.shift.tobytes(), least.tobytes(), most.tobytes())
-    return _found(channels, zero_point, low, high, bits)
+    return _found(channels, zero_point, low, high, bits, 2 * zero_point - 1 if to_nearest else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +125,13 @@ class _Channels:
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _found(channels: _Channels, zero_point: int, low: int, high: int, bits: int) -> SingleRounding | None:
-    """Returns the constants, which cannot be written; None if there are none. Arguments as of the function."""
+def _found(channels: _Channels, zero_point: int, low: int, high: int, bits: int, base: int) -> SingleRounding | None:
+    """Returns the constants, which cannot be written; None if there are none. `base`: twice what is added to levels."""
     multiplier, shift = np.frombuffer(channels.multiplier, np.int32), np.frombuffer(channels.shift, np.int8)
     least, most = np.frombuffer(channels.least, np.int64), np.frombuffer(channels.most, np.int64)
     levels = np.arange(low + 1, high + 1, dtype=np.int64) - zero_point
-    steps = _Steps(levels, _least_sums(levels, multiplier, shift, least, most), least, most, bits)
+    sums = _least_sums(levels, multiplier, shift, least, most)
+    steps = _Steps(2 * levels + base, sums, least, most, bits - 1)
     scale = np.ldexp(multiplier.astype(np.float64), shift.astype(np.int64) - 31)
     ideal = np.clip(np.ldexp(scale, 32 - _SUM_BITS + bits), 1, _MOST_FACTOR)
     addend, factor = np.zeros(len(ideal), np.int64), np.zeros(len(ideal), np.int64)

@@ -24,11 +24,16 @@ class Conv2DVectorsParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_vectors"
         DType.S32,
         "[fours of channels][9]: the biases of channels 0, 2, 1 and 3, which include -input_zero_point * the sum of the channel's "
         "filter; four multipliers, 0 … 2**31 - 1; four shifts, a byte each, the lowest one first, to the right by 1 … 31. Where "
-        "the number of channels is not a multiple of four, the last four have some of those before them, too. No sum overflows",
+        "the number of channels is not a multiple of four, the last four have some of those before them, too. No sum overflows. "
+        "For blocks of four pixels [output_channels][2]: addends and factors of kibi_four_pixels_s8.h",
         is_packed=True,
     )
     input_zero_point: int = number(DType.S16)
-    pixels: int = number(DType.S16, "of a block: at most 3, and 1 where there are fewer than four channels")
+    pixels: int = number(
+        DType.S16,
+        "of a block: at most 3, and 1 where there are fewer than four channels; 4 where outputs are rounded once: then the zero "
+        "point is -128, outputs are cut to int8, weight_step is 16, and the number of channels is a multiple of four",
+    )
     gathers: int = number(
         DType.S16, "1: windows are copied to scratch; 0: they are pieces of a row, inside the input, and are read there"
     )
@@ -44,23 +49,30 @@ class Conv2DVectorsParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_vectors"
     # Where windows are not copied, all that makes them more than a piece of a row is multiplied by 1.
     contract = """
         require: 1 <= blocks
-        require: 1 <= pixels <= 3
+        require: 1 <= pixels <= 4
+        require: pixels // 4 * (output_channels % 4 + 16 - weight_step) <= 0
+        require: pixels // 4 * (weight_step - 16) <= 0
         require: (pixels - 1) * (4 - output_channels) <= 0
         require: 0 <= gathers <= 1
         require: (1 - gathers) * max(pad + kernel_rows - 1 + (dilation - 1) * (kernel_width - 1), \
             (output_width - 1) * stride + kernel_width - input_width) <= 0
         require: kernel_rows * kernel_width * input_channels <= weight_step
         array filter: max(4, output_channels) * weight_step
-        array scales: 9 * ceil(output_channels, 4)
+        array scales: (9 - pixels // 4) * ceil(output_channels, 4)
         input: kernel_rows x input_width * input_channels
         scratch: gathers * blocks * pixels * kernel_rows * kernel_width * input_channels
     """
     parts = MappingProxyType(
         {
-            "KIBI_VECTOR_PIXELS_OF_1": ("2 <= pixels", f"1 <= ({_REST} - 1) * ({_REST} - 1)"),
-            "KIBI_VECTOR_PIXELS_OF_2": ("1 <= (pixels - 2) * (pixels - 2)", f"1 <= ({_REST} - 2) * ({_REST} - 2)"),
+            "KIBI_VECTOR_PIXELS_OF_1": ("2 <= pixels", f"1 <= max(({_REST} - 1) * ({_REST} - 1), pixels - 3)"),
+            "KIBI_VECTOR_PIXELS_OF_2": (
+                "1 <= (pixels - 2) * (pixels - 2)",
+                f"1 <= max(({_REST} - 2) * ({_REST} - 2), pixels - 3)",
+            ),
             "KIBI_VECTOR_PIXELS_OF_3": (f"min(pixels - 2, {_NOT_16}) <= 0",),
-            "KIBI_VECTOR_PIXELS_OF_SHORT": (f"1 <= max(3 - pixels, {_NOT_16})",),
+            "KIBI_VECTOR_PIXELS_OF_SHORT": (f"1 <= max((pixels - 3) * (pixels - 3), {_NOT_16})",),
+            "KIBI_VECTOR_PIXELS_OF_4": ("pixels <= 3",),
+            "KIBI_VECTOR_PIXELS_OF_FEWER": ("4 <= pixels",),
             "KIBI_VECTOR_PIXELS_OF_EXCESS": (f"min({_NOT_16}, kernel_rows * kernel_width * input_channels % 16) <= 0",),
         }
     )
@@ -71,7 +83,8 @@ class DepthwiseVectorsParams(Narrow3x3Params, kernels=("kibi_depthwise_conv2d_s8
 
     blocks: Array = array(
         DType.S32,
-        "[blocks of sixteen channels][72]: what kibi_vector_taps_s8.h says of a block. Zeros are the constants of channels after "
+        "[blocks of sixteen channels][72, or 68 if outputs are rounded once]: what kibi_vector_taps_s8.h says of a block. "
+        "Zeros are the constants of channels after "
         "the last one; where pixels are computed together, the block has the channels of all. Where the number of channels is no "
         "multiple of 4, the last block has the last sixteen channels, or, where there are fewer, the last four",
         is_packed=True,
@@ -79,17 +92,23 @@ class DepthwiseVectorsParams(Narrow3x3Params, kernels=("kibi_depthwise_conv2d_s8
     together: int = number(
         DType.S16, "neighbouring pixels whose channels are those of one block: more than 1 only where the stride is 1"
     )
+    rounds_once: int = number(
+        DType.S16, "1: blocks have addends and factors; then the zero point is -128, and outputs are cut to int8"
+    )
     contract = """
         require: 1 <= together
+        require: 0 <= rounds_once <= 1
         require: (together - 1) * (stride - 1) <= 0
         require: (together - 1) * (together * channels - 16) <= 0
         require: (output_width - 1) * stride + 2 * dilation < 2**15
-        array blocks: 72 * (ceil(channels, 16) + min(1, channels % 4) * (1 - min(1, channels // 16)))
+        array blocks: (72 - 4 * rounds_once) * (ceil(channels, 16) + min(1, channels % 4) * (1 - min(1, channels // 16)))
         output: output_width * channels
     """
     parts = MappingProxyType(
         {
             "KIBI_VECTOR_TAPS_ROUNDED_AWAY": ("output_zero_point <= activation_min",),
             "KIBI_VECTOR_TAPS_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),
+            "KIBI_VECTOR_TAPS_ONCE": ("rounds_once <= 0",),
+            "KIBI_VECTOR_TAPS_TWICE": ("1 <= rounds_once",),
         }
     )

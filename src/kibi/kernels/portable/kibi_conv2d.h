@@ -359,7 +359,8 @@ typedef struct {
     /* [fours of channels][9]: the biases of channels 0, 2, 1 and 3, which include -input_zero_point * the sum of the
      * channel's filter; four multipliers, 0 ... 2**31 - 1; four shifts, a byte each, the lowest one first, to the
      * right by 1 ... 31. Where the number of channels is not a multiple of four, the last four have some of those
-     * before them, too. No sum overflows */
+     * before them, too. No sum overflows. For blocks of four pixels [output_channels][2]: addends and factors of
+     * kibi_four_pixels_s8.h */
     const int32_t *scales;
     int16_t input_width;
     int16_t input_channels;
@@ -374,7 +375,10 @@ typedef struct {
     int16_t dilation;      /* across */
     int16_t pad;           /* columns of padding before the first input column */
     int16_t input_zero_point;
-    int16_t pixels;        /* of a block: at most 3, and 1 where there are fewer than four channels */
+    /* of a block: at most 3, and 1 where there are fewer than four channels; 4 where outputs are rounded once: then
+     * the zero point is -128, outputs are cut to int8, weight_step is 16, and the number of channels is a multiple
+     * of four */
+    int16_t pixels;
     /* 1: windows are copied to scratch; 0: they are pieces of a row, inside the input, and are read there */
     int16_t gathers;
     /* whose windows are copied at once; 1 where they are not, and where the number of channels is no multiple of

@@ -341,10 +341,10 @@ void kibi_depthwise_conv2d_s8_columns_odd(int8_t *output, const int8_t *const *r
                                           const kibi_depthwise_conv2d_s8_columns_odd_params *params, void *scratch);
 
 typedef struct {
-    /* [blocks of sixteen channels][72]: what kibi_vector_taps_s8.h says of a block. Zeros are the constants of
-     * channels after the last one; where pixels are computed together, the block has the channels of all. Where the
-     * number of channels is no multiple of 4, the last block has the last sixteen channels, or, where there are
-     * fewer, the last four */
+    /* [blocks of sixteen channels][72, or 68 if outputs are rounded once]: what kibi_vector_taps_s8.h says of a
+     * block. Zeros are the constants of channels after the last one; where pixels are computed together, the block
+     * has the channels of all. Where the number of channels is no multiple of 4, the last block has the last sixteen
+     * channels, or, where there are fewer, the last four */
     const int32_t *blocks;
     int16_t input_width;
     int16_t channels;          /* of the input, at least 4 */
@@ -358,6 +358,8 @@ typedef struct {
     int16_t pad;               /* columns of padding before the first input column */
     /* neighbouring pixels whose channels are those of one block: more than 1 only where the stride is 1 */
     int16_t together;
+    /* 1: blocks have addends and factors; then the zero point is -128, and outputs are cut to int8 */
+    int16_t rounds_once;
 } kibi_depthwise_conv2d_s8_vectors_params;
 
 /* DEPTHWISE_CONV_2D with multiplier 1 and a window of three by three: one output row, sixteen channels at a time.

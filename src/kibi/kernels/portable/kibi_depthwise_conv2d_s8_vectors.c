@@ -52,7 +52,7 @@ static void inside(row *r, int8_t *output, int32_t start, int32_t pixels, int32_
     r->task.advance = p->stride * lanes - lanes - excess;
     r->task.output_advance = -excess;
     r->task.pixels = pixels;
-    kibi_vector_taps_s8(&r->task);
+    kibi_vector_taps_s8(&r->task, r->params->rounds_once);
 }
 
 /* Computes some channels of a pixel whose window starts at a column, by constants that begin at a block. */
@@ -60,10 +60,11 @@ static void part(row *r, int8_t *output, int32_t start, int32_t channel, int32_t
 {
     set_taps(r, start, channel);
     r->task.output = output + channel;
-    r->task.constants = KIBI_AT(int32_t, r->params, blocks) + block * KIBI_VECTOR_BLOCK;
+    r->task.constants = KIBI_AT(int32_t, r->params, blocks) +
+                        block * (r->params->rounds_once != 0 ? KIBI_VECTOR_BLOCK_ONCE : KIBI_VECTOR_BLOCK);
     r->task.channels = channels;
     r->task.pixels = 1;
-    kibi_vector_taps_s8(&r->task);
+    kibi_vector_taps_s8(&r->task, r->params->rounds_once);
 }
 
 /* Computes a pixel whose window may be partly outside. Where channels are no whole fours, those of the last block are sixteen, or, of
