@@ -72,10 +72,10 @@ def _bytes(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.integers(-128, 128, shape).astype(np.int8)
 
 
-def _layer(rng: np.random.Generator, sum_limit: int) -> _Layer:
-    """Any shape, padding, scales and offsets that a kernel is made for whose sums have a limit."""
-    rows, depth = int(rng.integers(1, 4)), int(rng.choice([4, 8, 12, 16, 20, 32, 64, 68]))
-    outputs, width = int(rng.integers(1, 8)), int(rng.integers(2, 16))
+def _layer(rng: np.random.Generator, sum_limit: int, *, is_deep: bool = False) -> _Layer:
+    """Any shape, padding, scales and offsets that a kernel is made for whose sums have a limit; or one of many channels."""
+    rows, depth = int(rng.integers(1, 4)), int(rng.choice([64, 96] if is_deep else [4, 8, 12, 16, 20, 32, 64, 68]))
+    outputs, width = int(rng.integers(15, 40) if is_deep else rng.integers(1, 8)), int(rng.integers(2, 16))
     input_width, pad, zero_point = int(rng.integers(1, width + 4)), int(rng.integers(0, 5)), int(_bytes(rng, 1)[0])
     weights = np.maximum(_bytes(rng, outputs, rows, 3, depth), -127)
     most = sum_limit - 1 - 128 * np.abs(weights.astype(np.int64)).sum(axis=(1, 2, 3))
@@ -131,6 +131,20 @@ def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel
             np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected, str(layer.call))
             tried += 1
     assert tried > _CASES
+
+
+def test_channels_one_part_after_another_equal_the_definition(kernels: Kernels) -> None:
+    """Sums of some channels are kept between parts of the windows, of any block, and the outputs of all but the last wait."""
+    rng, tried = np.random.default_rng(3), set()
+    for _ in range(12):
+        layer = _layer(rng, _SUM_LIMITS[_COLUMNS], is_deep=True)
+        for packed in _ways(layer, _COLUMNS):
+            params = packed.params_as(Conv2DColumnsParams)
+            kind = params.pixels, params.outputs_at_once < params.output_channels, params.output_channels % 2
+            if params.channels_at_once < params.input_channels or kind not in tried:
+                np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected, str(layer.call))
+                tried.add(kind)
+    assert {(pixels, True, 0) for pixels in (2, 3, 4)} <= tried
 
 
 @pytest.mark.parametrize(("pixels", "blocks"), [(3, 1), (4, 1), (4, 2)])

@@ -102,6 +102,36 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
     "add r4, r4, #276\n"                             \
     "b 2f\n"                                         \
     "1:\n" /* fewer pixels */
+#define ENTER_KEPT_OF_4                              \
+    "tst r3, #16\n"                                  \
+    "beq 7f\n"                                       \
+    "tst r3, #2\n"                                   \
+    "beq 6f\n"                                       \
+    "adr.w r5, 37f\n"                                \
+    "adr.w r6, 39f\n"                                \
+    "6:\n" /* r5: how a pair begins */               \
+    "tst r3, #1\n"                                   \
+    "beq 7f\n"                                       \
+    "adr.w r5, 38f\n"                                \
+    "7:\n" /* the same, from earlier sums */
+#define KEPT_OF_4                                    \
+    "37:\n" /* as label 11, of four pixels */        \
+    "ldr r12, [sp, #32]\n"                           \
+    "add r12, r12, #32\n"                            \
+    "str r12, [sp, #32]\n"                           \
+    "b 10f\n"                                        \
+    "38:\n" /* as label 12 */                        \
+    "ldr r12, [sp, #32]\n"                           \
+    "ldm r12!, {r4, r5, r6, r7, r8, r9, r10, r11}\n" \
+    "str r12, [sp, #32]\n"                           \
+    "b 13f\n"                                        \
+    "39:\n" /* as label 60 */                        \
+    "ldr r12, [sp, #32]\n"                           \
+    "stmdb r12, {r4, r5, r6, r7, r8, r9, r10, r11}\n" \
+    "ldr r1, [sp]\n"                                 \
+    "ldr r12, [sp, #16]\n"                           \
+    "add r1, r1, #2\n"                               \
+    "b 72f\n"
 #define LOOP_OF_4                                    \
     ".p2align 2\n"                                   \
     "35:\n" /* the loop of four pixels */            \
@@ -119,6 +149,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
 #define STORE_FOURTH "strh r10, [r1, r5]\n"
 #else
 #define ENTER_FOUR
+#define ENTER_KEPT_OF_4
+#define KEPT_OF_4
 #define LOOP_OF_4
 #define CUT_FOURTH
 #define STORE_FOURTH
@@ -243,6 +275,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "beq 8f\n"
         "adr.w r5, 12f\n"
         "8:\n" /* the same, from earlier sums */
+        ENTER_KEPT_OF_4
         ENTER_TWO
         "4:\n" /* the same, of two blocks */
         "adr.w r7, 71f\n"
@@ -306,6 +339,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "b 32f\n");
     /* A pair of channels begins; what four pixels need is in one piece, so that a cache of 1,024 bytes holds it. */
     __asm__ volatile(
+        KEPT_OF_4
         PAIR_OF_TWO
         "10:\n" /* a pair from biases, the same for all pixels */
         "ldrd r4, r5, [r0], #8\n"
