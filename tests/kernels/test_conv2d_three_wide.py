@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -72,10 +73,10 @@ def _bytes(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.integers(-128, 128, shape).astype(np.int8)
 
 
-def _layer(rng: np.random.Generator, sum_limit: int) -> _Layer:
-    """Any shape, padding, scales and offsets that a kernel is made for whose sums have a limit."""
-    rows, depth = int(rng.integers(1, 4)), int(rng.choice([4, 8, 12, 16, 20, 32, 64, 68]))
-    outputs, width = int(rng.integers(1, 8)), int(rng.integers(2, 16))
+def _layer(rng: np.random.Generator, sum_limit: int, *, is_deep: bool = False) -> _Layer:
+    """Any shape, padding, scales and offsets that a kernel is made for whose sums have a limit; or one of many channels."""
+    rows, depth = int(rng.integers(1, 4)), int(rng.choice([64, 96] if is_deep else [4, 8, 12, 16, 20, 32, 64, 68]))
+    outputs, width = int(rng.integers(15, 40) if is_deep else rng.integers(1, 8)), int(rng.integers(2, 16))
     input_width, pad, zero_point = int(rng.integers(1, width + 4)), int(rng.integers(0, 5)), int(_bytes(rng, 1)[0])
     weights = np.maximum(_bytes(rng, outputs, rows, 3, depth), -127)
     most = sum_limit - 1 - 128 * np.abs(weights.astype(np.int64)).sum(axis=(1, 2, 3))
@@ -133,6 +134,20 @@ def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel
     assert tried > _CASES
 
 
+def test_channels_one_part_after_another_equal_the_definition(kernels: Kernels) -> None:
+    """Sums of some channels are kept between parts of the windows, of any block, and the outputs of all but the last wait."""
+    rng, tried = np.random.default_rng(3), set()
+    for _ in range(12):
+        layer = _layer(rng, _SUM_LIMITS[_COLUMNS], is_deep=True)
+        for packed in _ways(layer, _COLUMNS):
+            params = packed.params_as(Conv2DColumnsParams)
+            kind = params.pixels, params.outputs_at_once < params.output_channels, params.output_channels % 2
+            if params.channels_at_once < params.input_channels or kind not in tried:
+                np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected, str(layer.call))
+                tried.add(kind)
+    assert {(pixels, True, 0) for pixels in (2, 3, 4)} <= tried
+
+
 @pytest.mark.parametrize(("pixels", "blocks"), [(3, 1), (4, 1), (4, 2)])
 def test_columns_with_the_parts_that_a_layer_needs_give_the_same_bits(pixels: int, blocks: int) -> None:
     """A library without blocks of four pixels, or without two of them side by side, leaves their part out."""
@@ -178,18 +193,18 @@ def test_every_boundary_that_is_simple(kernels: Kernels, kernel: str, zero_point
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels, kernel: str) -> None:
     """At the distance that the variant declares, and at larger ones, no element is overwritten that is still to be read."""
     tried = 0
-    for geometry in _GEOMETRIES:
+    for geometry, goal in product(_GEOMETRIES, (Goal.SPEED, Goal.BALANCED)):
         case = convolution(geometry)
         graph = graph_of(case)
         (call,) = graph.calls
-        packed = _PACKS[kernel](replace(call, scratch_bytes=blocks_scratch(call, Goal.SPEED)))
+        packed = _PACKS[kernel](replace(call, scratch_bytes=blocks_scratch(call, goal)))
         if packed is None:
             continue
         (distance,) = packed.inplace_distance_bytes
         assert distance is not None
         distances = [distance, distance + 1, distance + 5, distance + 16]
         wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
-        assert not wrong, (geometry, distance, wrong)
+        assert not wrong, (geometry, goal, distance, wrong)
         tried += count
     assert tried > len(_GEOMETRIES)
 

@@ -184,6 +184,22 @@ ARM_KERNELS = (
         ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
     ),
     Mutation(
+        "kernels.m4-sums-of-four-pixels-overlap",
+        "kernels/armv7em/kibi_conv2d_s8_columns_block.c",
+        "add r12, r12, #32",
+        "add r12, r12, #24",
+        "A pair of channels keeps its sums of four pixels where the sums of three would end.",
+        ("tests/kernels/test_conv2d_three_wide.py", "-k", "one_part_after"),
+    ),
+    Mutation(
+        "kernels.m4-columns-write-outputs-that-should-wait",
+        "kernels/armv7em/kibi_conv2d_s8_columns.c",
+        "if (begin + count != p->output_channels) {",
+        "if (begin + count != p->output_channels && begin != 0) {",
+        "The first part of the channels is written to the output, from where the columns' rows are still to be read.",
+        ("tests/kernels/test_conv2d_three_wide.py", "-k", "overwritten"),
+    ),
+    Mutation(
         "kernels.m4-two-blocks-go-back-too-little",
         "kernels/armv7em/kibi_conv2d_s8_columns_block.c",
         "sub r1, r1, r4, lsl #2",

@@ -29,8 +29,9 @@ def _sized(channels: int, width: int) -> Window:
     [
         (16, 32, 3 * 5 * 16 * 2, 4 * 4 * 3 * 16 * 2),
         (32, 16, 3 * 5 * 32 * 2, 4 * 4 * 3 * 32 * 2),
-        (64, 8, 5 * 32 * 2 + 64 * 12, 4 * 4 * 3 * 64 * 2),  # half a kernel row at once, and sums
-        (64, 7, 5 * 32 * 2 + 64 * 12, 4 * 4 * 3 * 64 * 2),
+        # Half a kernel row at once, sums of half of the channels, and outputs of the other half.
+        (64, 8, 6 * 32 * 2 + 32 * 16 + 32 * 4, 4 * 4 * 3 * 64 * 2),
+        (64, 7, 6 * 32 * 2 + 32 * 16 + 32 * 4, 4 * 4 * 3 * 64 * 2),
         (8, 2, 3 * 4 * 8 * 2, 3 * 4 * 8 * 2),  # one tile makes no block of tiles
         (8, 1, 0, 0),
         (6, 5, 3 * 54 * 3 + 3 * 6, 3 * 54 * 3 + 3 * 6),  # gathered, and rounded up to whole fours
@@ -61,10 +62,21 @@ def test_small_windows_get_the_fastest_blocks_where_there_is_room() -> None:
 
 
 def test_large_windows_are_computed_in_parts_before_pixels_are_given_up() -> None:
-    """Three pixels of half a row take less than two of all rows; where nothing fits, there is no way."""
-    fitting = [shared_columns(8, 3, (64, 64), most_bytes=most) for most in (1920, 1919, 1408, 1407, 1088, 1087, 1023)]
-    found = [(way.pixels, way.rows_at_once, way.channels_at_once) if way else None for way in fitting]
-    assert found == [(3, 3, 64), (3, 1, 64), (3, 1, 64), (3, 1, 32), (3, 1, 32), (2, 1, 32), None]
+    """Whole windows of three pixels, then parts of four, three and two, of fewer and fewer channels; at the end there is no way."""
+    limits = (1920, 1919, 1791, 1023, 831, 655, 543)
+    fitting = [shared_columns(8, 3, (64, 64), most_bytes=most) for most in limits]
+    found = [
+        (way.pixels, way.channels_at_once, way.outputs_at_once, way.scratch_bytes) if way else None for way in fitting
+    ]
+    assert found == [
+        (3, 64, 64, 1920), (4, 64, 64, 1792), (4, 64, 32, 1408), (4, 32, 22, 904), (3, 32, 32, 800), (2, 32, 22, 604), None,
+    ]  # fmt: skip
+
+
+def test_an_odd_number_of_channels_is_computed_at_once() -> None:
+    """Its last channel has no neighbour: there are no parts of such channels."""
+    found = [shared_columns(8, 3, (64, outputs), most_bytes=1000) for outputs in (40, 41)]
+    assert [way.outputs_at_once if way else 0 for way in found] == [20, 41]
 
 
 def test_blocks_and_tiles_need_their_scratch_to_the_byte() -> None:

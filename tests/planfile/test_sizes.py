@@ -31,8 +31,8 @@ from tests.toolchain.tools import check_cross
 
 _INVOKE = 2048
 """The most bytes of what runs a file."""
-_CONTRACT = 120
-_ODD = 50
+_CONTRACT = 132
+_ODD = 55
 """The most bytes of a contract."""
 _DEPTH = 32
 """The most numbers of 32 bits that a contract puts on its stack."""

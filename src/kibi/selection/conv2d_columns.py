@@ -37,6 +37,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         padding=layer.padding,
         rows_at_once=way.rows_at_once,
         channels_at_once=way.channels_at_once,
+        outputs_at_once=way.outputs_at_once,
         pixels=way.pixels,
         blocks=way.blocks,
         **layer.scalars_for(Conv2DColumnsParams),

@@ -14,7 +14,7 @@
 #define KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS 1
 #endif
 
-enum { MOST_PIXELS = 4, MORE_COLUMNS = 2 };
+enum { MOST_PIXELS = 4, MORE_COLUMNS = 2, LEAST_KEPT = 3 /* pixels of a pair for which sums have room */ };
 
 /* The address 8 bytes before. */
 static inline uint32_t address_before(const void *place)
@@ -55,8 +55,9 @@ static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t pa
 {
     int8_t *const output = b->output;
     const int32_t distance = b->distance;
+    const int32_t sums = (pixels == MOST_PIXELS ? MOST_PIXELS : LEAST_KEPT) * paired;
     int8_t last[2 * MOST_PIXELS];
-    b->sums += 3 * paired;
+    b->sums += sums;
     b->output = last;
     b->distance = 2;
     b->end = last + 2;
@@ -64,7 +65,7 @@ static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t pa
     for (int32_t pixel = 0; pixel < pixels; ++pixel) {
         output[paired + pixel * distance] = last[2 * pixel];
     }
-    b->sums -= 3 * paired;
+    b->sums -= sums;
     b->output = output;
     b->distance = distance;
 }
@@ -89,12 +90,12 @@ static KIBI_NOINLINE int32_t add_block(kibi_conv2d_s8_columns_task *b, const int
 }
 #endif
 
-/* Computes the channels of a block, or of two, from widened columns. */
-static inline void channels(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p, int32_t pixels)
+/* Computes `count` channels of a block, or of two, from widened columns. */
+static inline void channels(kibi_conv2d_s8_columns_task *b, int32_t count, int32_t pixels)
 {
-    const int is_odd = KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS && (p->output_channels & 1) != 0;
+    const int is_odd = KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS && (count & 1) != 0;
     const int is_last = (b->flags & KIBI_PASS_TO_SUMS) == 0;
-    const int32_t paired = is_odd ? p->output_channels + (is_last ? -1 : 1) : p->output_channels;
+    const int32_t paired = is_odd ? count + (is_last ? -1 : 1) : count;
     b->end = b->output + paired;
     if (paired != 0) {
         b->stream = kibi_conv2d_s8_columns_block(b);
@@ -104,49 +105,136 @@ static inline void channels(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8
     }
 }
 
+/* Where outputs wait: after the sums. */
+static inline int8_t *waiting_of(const kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p)
+{
+    const int32_t kept = p->pixels == MOST_PIXELS ? MOST_PIXELS : LEAST_KEPT;
+    return (int8_t *)(b->sums + kept * ((p->outputs_at_once + 1) / 2 * 2));
+}
+
+/* How many channels are computed together from number `begin` on: fewer than others come first where all are no multiple. */
+static inline int32_t channels_from(const kibi_conv2d_s8_columns_params *p, int32_t begin)
+{
+    const int32_t fewer = (p->output_channels - begin) % p->outputs_at_once;
+    return fewer != 0 ? fewer : p->outputs_at_once;
+}
+
+/* Copies all outputs of a block but those of the last channels from where they waited. */
+static KIBI_NOINLINE void write(int8_t *output, const int8_t *waiting, const kibi_conv2d_s8_columns_params *p, int32_t pixels)
+{
+    int32_t begin = 0;
+    while (begin != p->output_channels - p->outputs_at_once) {
+        const int32_t count = channels_from(p, begin);
+        for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+            for (int32_t i = 0; i < count; ++i) {
+                output[begin + pixel * p->output_channels + i] = *waiting++;
+            }
+        }
+        begin += count;
+    }
+}
+
+/* Sets what a task has of a layer: all but its block, its channels and its way through them. */
+static KIBI_NOINLINE void begin_row(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p, void *scratch)
+{
+    const uint32_t each = 0x01010101u;
+    const int32_t elements = p->rows_at_once * p->channels_at_once;
+    b->columns = address_before(scratch);
+    b->zero_point = p->output_zero_point;
+    b->sums = (int32_t *)scratch + (p->pixels + MORE_COLUMNS) * elements / 2;
+    b->groups = elements / 4;
+    b->low = (uint8_t)p->activation_min * each;
+    b->high = (uint8_t)p->activation_max * each;
+}
+
+static inline int32_t flags_of(const kibi_conv2d_s8_columns_params *p, int32_t pixels)
+{
+    const int32_t clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX ? KIBI_PASS_CLAMPS : 0;
+    return clamps + (pixels == 4 ? KIBI_PASS_FOUR : pixels == 3 ? KIBI_PASS_THREE : 0);
+}
+
+/* Where the columns of a task are. */
+static inline int16_t *columns_of(const kibi_conv2d_s8_columns_task *b)
+{
+    return (int16_t *)(uintptr_t)(b->columns + 8u);
+}
+
+/* What a pass has of each pair: its weights, after both starts in the first pass, and before both multipliers in the last one. */
+static inline int32_t pair_words(const kibi_conv2d_s8_columns_task *b)
+{
+    return 6 * b->groups + ((b->flags & KIBI_PASS_FROM_SUMS) != 0 ? 0 : 2) + ((b->flags & KIBI_PASS_TO_SUMS) != 0 ? 0 : 2);
+}
+
+/* Computes some channels of a block after the others, and each in passes over its windows; sums are kept in between. What is easy to
+ * find again is not kept over the calls, for the sake of the stack. */
+static KIBI_NOINLINE void in_passes(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *p, void *scratch)
+{
+    int32_t pixels;
+    kibi_conv2d_s8_columns_task b;
+    begin_row(&b, p, scratch);
+    for (int32_t left = p->output_width; left > 0; left -= pixels) {
+        int32_t begin = 0;
+        pixels = kibi_block_pixels(left, p->pixels);
+        do {
+            const int32_t *pass = KIBI_AT(int32_t, p, stream);
+            const int8_t *const *row = rows;
+            const int32_t count = channels_from(p, begin);
+            int32_t first = 0;
+            b.output = output + begin;
+            b.distance = p->output_channels;
+            if (begin + count != p->output_channels) {
+                b.output = waiting_of(&b, p) + begin * pixels;
+                b.distance = count;
+            }
+            b.flags = flags_of(p, pixels) + KIBI_PASS_TO_SUMS;
+            do {
+                b.columns_end = address_before(widen(columns_of(&b), row, p, first, p->output_width - left - p->pad, pixels));
+                first += p->channels_at_once;
+                if (first == p->input_channels) {
+                    first = 0;
+                    row += p->rows_at_once;
+                    if (row == rows + p->kernel_rows) {
+                        b.flags -= KIBI_PASS_TO_SUMS;
+                    }
+                }
+                b.stream = pass + begin / 2 * pair_words(&b);
+                pass += (p->output_channels + 1) / 2 * pair_words(&b);
+                channels(&b, channels_from(p, begin), pixels);
+                b.flags |= KIBI_PASS_FROM_SUMS;
+            } while ((b.flags & KIBI_PASS_TO_SUMS) != 0);
+            begin += channels_from(p, begin);
+        } while (begin != p->output_channels);
+        write(output, waiting_of(&b, p), p, pixels);
+        output += pixels * p->output_channels;
+    }
+}
+
 void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *params,
                             void *scratch)
 {
     const kibi_conv2d_s8_columns_params *const p = params;
-    const uint32_t each = 0x01010101u;
-    const int32_t clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX ? KIBI_PASS_CLAMPS : 0;
-    const int32_t elements = p->rows_at_once * p->channels_at_once;
     int32_t start = -p->pad;
     int32_t pixels;
     kibi_conv2d_s8_columns_task b;
     KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
+    if (p->rows_at_once * p->channels_at_once != p->kernel_rows * p->input_channels) {
+        in_passes(output, rows, p, scratch);
+        return;
+    }
+    begin_row(&b, p, scratch);
     b.output = output;
     b.distance = p->output_channels;
-    b.columns = address_before(scratch);
-    b.zero_point = p->output_zero_point;
-    b.sums = (int32_t *)scratch + (p->pixels + MORE_COLUMNS) * elements / 2;
-    b.groups = elements / 4;
-    b.low = (uint8_t)p->activation_min * each;
-    b.high = (uint8_t)p->activation_max * each;
     for (int32_t left = p->output_width; left > 0; left -= pixels) {
-        const int8_t *const *row = rows;
-        int32_t first = 0;
         pixels = kibi_block_pixels(left, p->pixels);
-        b.stream = KIBI_AT(int32_t, p, stream);
-        b.flags = clamps + KIBI_PASS_TO_SUMS + (pixels == 4 ? KIBI_PASS_FOUR : pixels == 3 ? KIBI_PASS_THREE : 0);
-        do {
-            b.columns_end = address_before(widen((int16_t *)scratch, row, p, first, start, pixels));
-            first += p->channels_at_once;
-            if (first == p->input_channels) {
-                first = 0;
-                row += p->rows_at_once;
-                if (row == rows + p->kernel_rows) {
-                    b.flags -= KIBI_PASS_TO_SUMS;
-                }
-            }
+        b.flags = flags_of(p, pixels);
+        b.columns_end = address_before(widen((int16_t *)scratch, rows, p, 0, start, pixels));
 #if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
-            if (pixels == MOST_PIXELS) {
-                pixels = add_block(&b, rows, p, scratch, start, left);
-            }
+        if (pixels == MOST_PIXELS) {
+            pixels = add_block(&b, rows, p, scratch, start, left);
+        }
 #endif
-            channels(&b, p, pixels);
-            b.flags |= KIBI_PASS_FROM_SUMS;
-        } while ((b.flags & KIBI_PASS_TO_SUMS) != 0);
+        b.stream = KIBI_AT(int32_t, p, stream);
+        channels(&b, p->output_channels, pixels);
         start += pixels;
         b.output += pixels * p->output_channels;
     }

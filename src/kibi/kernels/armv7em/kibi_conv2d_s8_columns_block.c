@@ -94,14 +94,44 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
 #define ENTER_FOUR                                   \
     "tst r3, #16\n"                                  \
     "beq 1f\n"                                       \
-    "adr.w r4, 35f\n"                                \
-    "adr.w r6, 36f\n"                                \
+    "adr.w r4, 35f + 1\n"                            \
+    "adr.w r6, 36f + 1\n"                            \
     "tst r2, #1\n"                                   \
     "beq 2f\n"                                       \
     /* 276 bytes: one GROUP4, three times 3 instructions for weights and 4 * 5 for pixels */ \
     "add r4, r4, #276\n"                             \
     "b 2f\n"                                         \
     "1:\n" /* fewer pixels */
+#define ENTER_KEPT_OF_4                              \
+    "tst r3, #16\n"                                  \
+    "beq 7f\n"                                       \
+    "tst r3, #2\n"                                   \
+    "beq 6f\n"                                       \
+    "adr.w r5, 37f + 1\n"                            \
+    "adr.w r6, 39f + 1\n"                            \
+    "6:\n" /* r5: how a pair begins */               \
+    "tst r3, #1\n"                                   \
+    "beq 7f\n"                                       \
+    "adr.w r5, 38f + 1\n"                            \
+    "7:\n" /* the same, from earlier sums */
+#define KEPT_OF_4                                    \
+    "37:\n" /* as label 11, of four pixels */        \
+    "ldr r12, [sp, #32]\n"                           \
+    "add r12, r12, #32\n"                            \
+    "str r12, [sp, #32]\n"                           \
+    "b 10f\n"                                        \
+    "38:\n" /* as label 12 */                        \
+    "ldr r12, [sp, #32]\n"                           \
+    "ldm r12!, {r4, r5, r6, r7, r8, r9, r10, r11}\n" \
+    "str r12, [sp, #32]\n"                           \
+    "b 13f\n"                                        \
+    "39:\n" /* as label 60 */                        \
+    "ldr r12, [sp, #32]\n"                           \
+    "stmdb r12, {r4, r5, r6, r7, r8, r9, r10, r11}\n" \
+    "ldr r1, [sp]\n"                                 \
+    "ldr r12, [sp, #16]\n"                           \
+    "add r1, r1, #2\n"                               \
+    "b 72f\n"
 #define LOOP_OF_4                                    \
     ".p2align 2\n"                                   \
     "35:\n" /* the loop of four pixels */            \
@@ -119,6 +149,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
 #define STORE_FOURTH "strh r10, [r1, r5]\n"
 #else
 #define ENTER_FOUR
+#define ENTER_KEPT_OF_4
+#define KEPT_OF_4
 #define LOOP_OF_4
 #define CUT_FOURTH
 #define STORE_FOURTH
@@ -131,7 +163,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
 #define ENTER_TWO                                    \
     "tst r3, #32\n"                                  \
     "beq 4f\n"                                       \
-    "adr.w r5, 14f\n"
+    "adr.w r5, 14f + 1\n"
 #define PAIR_OF_TWO                                  \
     "14:\n" /* a pair of two blocks: the first half of the first one */ \
     "ldr r4, [sp, #52]\n"                            \
@@ -220,41 +252,41 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "it ne\n"
         "addne r7, r7, r5\n"
         "stm sp, {r4, r5, r6, r7, r8, r9, r10, r11, r12}\n"
-        "adr.w r4, 20f\n"
-        "adr.w r6, 50f\n"
+        "adr.w r4, 20f + 1\n"
+        "adr.w r6, 50f + 1\n"
         ENTER_FOUR
         "tst r3, #8\n"
         "beq 2f\n"
         /* The loops of three and four pixels go by two groups; an odd number enters them at the second one. */
-        "adr.w r4, 30f\n"
-        "adr.w r6, 31f\n"
+        "adr.w r4, 30f + 1\n"
+        "adr.w r6, 31f + 1\n"
         "tst r2, #1\n"
         "beq 2f\n"
         /* 216 bytes: one GROUP3, three times 3 instructions for weights and 3 * 5 for pixels */
         "add r4, r4, #216\n"
         "2:\n" /* r4: the loop, r6: what follows it */
-        "adr.w r5, 10f\n"
+        "adr.w r5, 10f + 1\n"
+        "tst r3, #3\n"
+        "beq 9f\n"
         "tst r3, #2\n"
         "beq 3f\n"
-        "adr.w r5, 11f\n"
-        "adr.w r6, 60f\n"
+        "adr.w r5, 11f + 1\n"
+        "adr.w r6, 60f + 1\n"
         "3:\n" /* r5: how a pair begins */
         "tst r3, #1\n"
         "beq 8f\n"
-        "adr.w r5, 12f\n"
+        "adr.w r5, 12f + 1\n"
         "8:\n" /* the same, from earlier sums */
+        ENTER_KEPT_OF_4
+        "9:\n" /* the same, where all is at once */
         ENTER_TWO
         "4:\n" /* the same, of two blocks */
-        "adr.w r7, 71f\n"
+        "adr.w r7, 71f + 1\n"
         "tst r3, #4\n"
         "beq 5f\n"
-        "adr.w r7, 70f\n"
+        "adr.w r7, 70f + 1\n"
         "5:\n" /* r7: what follows scaling */
         /* Addresses that are loaded to pc have the lowest bit set: Thumb. */
-        "orr r4, r4, #1\n"
-        "orr r5, r5, #1\n"
-        "orr r6, r6, #1\n"
-        "orr r7, r7, #1\n"
         "add r12, sp, #36\n"
         "stm r12, {r4, r5, r6, r7}\n"
         "bx r5\n"
@@ -306,6 +338,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "b 32f\n");
     /* A pair of channels begins; what four pixels need is in one piece, so that a cache of 1,024 bytes holds it. */
     __asm__ volatile(
+        KEPT_OF_4
         PAIR_OF_TWO
         "10:\n" /* a pair from biases, the same for all pixels */
         "ldrd r4, r5, [r0], #8\n"

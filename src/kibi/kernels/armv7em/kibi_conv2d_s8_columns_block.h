@@ -19,7 +19,7 @@ enum {
     KIBI_PASS_TO_SUMS = 2,   /* keep sums for later rows, instead of scaling them */
     KIBI_PASS_CLAMPS = 4,    /* the activation's range is not that of int8 */
     KIBI_PASS_THREE = 8,     /* three pixels */
-    KIBI_PASS_FOUR = 16,     /* four pixels; then no sums are kept */
+    KIBI_PASS_FOUR = 16,     /* four pixels */
     KIBI_PASS_TWO = 32       /* two blocks of four pixels, one directly after the other */
 };
 
@@ -32,7 +32,7 @@ typedef struct {
                                kibi_widen6_columns_s8 does */
     uint32_t columns_end;   /* 8 bytes before they end */
     int32_t zero_point;     /* of the output */
-    int32_t *sums;          /* [pairs][6], of both channels of each pixel in turn */
+    int32_t *sums;          /* [pairs][6], of both channels of each pixel in turn; of four pixels [pairs][8] */
     const int32_t *stream;  /* as in kibi_conv2d_s8_columns_params */
     int32_t groups;
     int32_t flags;

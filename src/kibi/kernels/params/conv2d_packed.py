@@ -157,10 +157,15 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
     channels_at_once: int = number(
         DType.S32, "input channels in one pass: all, or, of one row, a multiple of 4 that divides them"
     )
+    outputs_at_once: int = number(
+        DType.S32,
+        "output channels for which columns are widened once: all; or, of an even number and in several passes, another one; "
+        "fewer come first where that is no divisor",
+    )
     pad: int = number(DType.S32, "columns of padding before the first input column")
     pixels: int = number(
         DType.S32,
-        "4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels, and of two "
+        "4: blocks of four pixels, and of three and two for the rest; 3: blocks of three pixels, and of two "
         "where one or two times two are left; 2: blocks of two, where the output's width is even",
     )
     blocks: int = number(
@@ -172,10 +177,10 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
     # No remainder is negative: `pixels` is at least 2. What is at once divides all, so no factor and no difference is negative, and
     # the scratch has room for one pass in any case.
     contract = """
-        require: 1 <= min(input_width, min(input_channels, min(output_channels, min(kernel_rows, min(rows_at_once, \
-            min(channels_at_once, blocks))))))
+        require: 1 <= min(input_width, min(input_channels, min(kernel_rows, min(rows_at_once, min(channels_at_once, blocks)))))
+        require: 1 <= outputs_at_once <= output_channels
         require: 2 <= output_width
-        require: pixels <= 4 - min(1, kernel_rows * input_channels - rows_at_once * channels_at_once)
+        require: pixels <= 4
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad < 2**20
         require: output_width < 2**20
@@ -188,7 +193,8 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
         scratch: 2 * blocks * (pixels + 2) * rows_at_once * channels_at_once \
-            + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 24 * ceil(output_channels, 2) aligned 4
+            + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 8 * max(3, pixels) \
+            * ceil(outputs_at_once, 2) + pixels * (output_channels - outputs_at_once) aligned 4
     """
     parts = MappingProxyType(
         {

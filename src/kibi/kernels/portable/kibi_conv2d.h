@@ -187,9 +187,12 @@ typedef struct {
     int32_t kernel_rows;
     int32_t rows_at_once;     /* kernel rows in one pass: all, or 1 */
     int32_t channels_at_once; /* input channels in one pass: all, or, of one row, a multiple of 4 that divides them */
+    /* output channels for which columns are widened once: all; or, of an even number and in several passes, another
+     * one; fewer come first where that is no divisor */
+    int32_t outputs_at_once;
     int32_t pad;              /* columns of padding before the first input column */
-    /* 4: blocks of four pixels, and of three and two for the rest, where all is at once; 3: blocks of three pixels,
-     * and of two where one or two times two are left; 2: blocks of two, where the output's width is even */
+    /* 4: blocks of four pixels, and of three and two for the rest; 3: blocks of three pixels, and of two where one
+     * or two times two are left; 2: blocks of two, where the output's width is even */
     int32_t pixels;
     /* 2: two neighbouring blocks of four pixels are computed at once, so that weights are read once for both; then
      * all channels and rows are at once, columns have an even number of fours, at least four, and output channels

@@ -31,7 +31,7 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
 
 /*= kibi_FAST_odd
  *  FAST: conv2d_s8_columns conv2d_s8_winograd
- *  LAST conv2d_s8_columns: p->rows_at_once, p->channels_at_once, p->pad, p->pixels, p->blocks
+ *  LAST conv2d_s8_columns: p->rows_at_once, p->channels_at_once, p->outputs_at_once, p->pad, p->pixels, p->blocks
  *  LAST conv2d_s8_winograd: p->pad, p->tiles
  *  By kibi_FAST, but for some channels, int8. Source of the rule: TFLM, integer_ops/conv.h. */
 #include "kibi_odd_channels_s8.h"

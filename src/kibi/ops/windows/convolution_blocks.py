@@ -20,6 +20,8 @@ _CACHED_BYTES = 224
 _SUM_BYTES = 4
 _LEAST_AT_ONCE = 32
 """Input channels for which it is worth to load and store sums."""
+_LEAST_PAIRS = 8
+"""Pairs of output channels for which it is worth to widen columns."""
 _THREE, _FOUR = 3, 4
 _TILE = 2
 """Pixels that are computed as one from four columns, where a convolution three wide takes two thirds of the products."""
@@ -33,13 +35,15 @@ class SharedColumns:
         pixels: of a block, as of `block_pixels`.
         rows_at_once: kernel rows that are multiplied before others are widened: all, or one; then sums are kept.
         channels_at_once: input channels, likewise: all, or, of one row, some.
-        scratch_bytes: columns, and sums that are kept.
+        outputs_at_once: output channels for which columns are widened once: all, or as many as have room for their sums.
+        scratch_bytes: columns, sums that are kept, and outputs of all but the last ones.
         blocks: of four pixels that are computed at once: 1 or 2.
     """
 
     pixels: int
     rows_at_once: int
     channels_at_once: int
+    outputs_at_once: int
     scratch_bytes: int
     blocks: int = 1
 
@@ -104,41 +108,61 @@ def blocks_at_once(sizes: Sequence[int], elements: int, *, is_whole: bool, most_
 
 
 def shared_columns(
-    output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int, most_pixels: int = _FOUR
+    output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int, most_whole: int = _FOUR
 ) -> SharedColumns | None:
     """Returns the fastest way that needs at most `most_bytes` of scratch; None if no way does.
 
-    Blocks of four pixels have all their channels and rows at once: their sums have no room besides.
+    Where nothing is kept, columns are widened once; else sums are, for as many output channels at a time as have room.
 
     Args:
         output_width: pixels of an output row.
         kernel_rows: of a kernel three wide, with neither stride nor dilation across.
         channels: of the input, a multiple of four; of the output.
         most_bytes: of scratch.
-        most_pixels: of a block.
+        most_whole: pixels of a block whose windows are widened whole.
     """
-    sizes = [each for each in _sizes_up_to_four(output_width) if each <= most_pixels]
-    ways = (way for pixels in sizes for way in _ways(output_width, pixels, kernel_rows, channels))
-    return next((way for way in ways if way.scratch_bytes <= most_bytes), None)
+    sizes = _sizes_up_to_four(output_width)
+    # Two pixels of whole windows read weights more often than more pixels whose sums are kept.
+    for some in ([each for each in sizes if each > 2], [each for each in sizes if each == 2]):
+        whole = (
+            way
+            for pixels in some
+            if pixels <= most_whole
+            for way in _whole_ways(output_width, pixels, kernel_rows, channels)
+        )
+        kept = (way for pixels in some for way in _kept_ways(pixels, kernel_rows, channels))
+        found = next((way for way in (*whole, *kept) if way.scratch_bytes <= most_bytes), None)
+        if found is not None:
+            return found
+    return None
 
 
-def _ways(output_width: int, pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[SharedColumns]:
-    """The ways with blocks of so many pixels, the fastest one first."""
+def _whole_ways(output_width: int, pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[SharedColumns]:
+    """The ways with blocks of so many pixels and all that their windows have at once, the fastest one first."""
     depth, outputs = channels
     elements = kernel_rows * depth
-    if pixels == _FOUR:
-        has_two = block_sizes(output_width, pixels)[:2] == (_FOUR, _FOUR)
-        # Half of the weights of two channels stay in a cache, and each half is a whole number of the loop's iterations.
-        if has_two and _has_halves(elements) and outputs % 2 == 0:
-            yield SharedColumns(pixels, kernel_rows, depth, 2 * _columns_bytes(pixels, elements), blocks=2)
-        yield SharedColumns(pixels, kernel_rows, depth, _columns_bytes(pixels, elements))
-        return
-    yield SharedColumns(pixels, kernel_rows, depth, _columns_bytes(pixels, elements))
-    sums_bytes = _SUM_BYTES * _THREE * (outputs + outputs % 2)
+    has_two = pixels == _FOUR and block_sizes(output_width, pixels)[:2] == (_FOUR, _FOUR)
+    # Half of the weights of two channels stay in a cache, and each half is a whole number of the loop's iterations.
+    if has_two and _has_halves(elements) and outputs % 2 == 0:
+        yield SharedColumns(pixels, kernel_rows, depth, outputs, 2 * _columns_bytes(pixels, elements), blocks=2)
+    yield SharedColumns(pixels, kernel_rows, depth, outputs, _columns_bytes(pixels, elements))
+
+
+def _kept_ways(pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[SharedColumns]:
+    """The ways with blocks of so many pixels, and sums that are kept between parts of their windows, the fastest one first."""
+    depth, outputs = channels
+    pairs = -(-outputs // 2)
     for parts in range(1, depth // _LEAST_AT_ONCE + 1):
         part = depth // parts
-        if parts * part == depth and part % 4 == 0 and (parts > 1 or kernel_rows > 1):
-            yield SharedColumns(pixels, 1, part, _columns_bytes(pixels, part) + sums_bytes)
+        if parts * part != depth or part % 4 or (parts == 1 and kernel_rows == 1):
+            continue
+        for count in range(1, pairs // _LEAST_PAIRS + 1) if outputs % 2 == 0 and pairs > _LEAST_PAIRS else (1,):
+            at_once = -(-pairs // count)
+            sums_bytes = 2 * _SUM_BYTES * max(pixels, _THREE) * at_once
+            # Outputs wait until windows were read for the last time.
+            waiting_bytes = pixels * 2 * (pairs - at_once)
+            scratch_bytes = _columns_bytes(pixels, part) + sums_bytes + waiting_bytes
+            yield SharedColumns(pixels, 1, part, min(outputs, 2 * at_once), scratch_bytes + -scratch_bytes % 4)
 
 
 def _has_halves(elements: int) -> bool:
@@ -207,9 +231,9 @@ def _taken(window: Window, output_channels: int, most_bytes: int) -> int:
     depth = window.channels
     if shares_columns(window, depth):
         channels = (depth, output_channels)
-        # Four pixels take more scratch: they are for what a plan has free.
+        # Four whole windows take more scratch than three: they are for what a plan has free.
         way = shared_columns(
-            window.output_width, window.kernel_rows, channels, most_bytes=most_bytes, most_pixels=_THREE
+            window.output_width, window.kernel_rows, channels, most_bytes=most_bytes, most_whole=_THREE
         )
         if way is not None:
             return way.scratch_bytes
