@@ -23,7 +23,7 @@ from tests.kernels.overlaps import run as run_probes
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
-from tests.support.amount import sample
+from tests.support.amount import amount, sample
 
 Pack = Callable[[KernelCall], KernelCall | None]
 Values = dict[str, int | np.ndarray]
@@ -39,7 +39,7 @@ _BUILDS = (
     ("cortex-m3", PORTABLE, "zig", "s"),
 )  # fmt: skip
 """Cores of the set, then one that runs the plain C twins."""
-_CASES = 150
+_CASES = amount(60, 150)
 _CHANNELS = 1000
 _DEPTHWISE = (
     *(each for each in GEOMETRIES if each.groups == 0 and each.channels == each.outputs),
