@@ -104,7 +104,7 @@ def test_options_that_name_no_one_processor_are_refused(
     kibi: Kibi, glyphs: Path, options: tuple[str, ...], problem: str
 ) -> None:
     """Before any work."""
-    done = kibi("plan", glyphs, *options)
+    done = kibi("plan", "--no-longest-step", glyphs, *options)
     assert (done.code, done.out) == (6, "")
     assert problem in done.err
 
@@ -128,11 +128,12 @@ def test_every_verb_with_a_target_takes_a_board(
 
 def test_board_of_another_architecture_gets_generic_code(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """It is planned, and compiled as any package; whether the arena fits is said."""
-    assert "esp32s3  fits: RAM 2," in kibi("plan", glyphs, "--board", "esp32s3").out
+    assert "esp32s3  fits: RAM 2," in kibi("plan", "--no-longest-step", glyphs, "--board", "esp32s3").out
     options = ("--board", "esp32s3", "--package", "esp-idf", "-o", tmp_path / "out", "--json")
     assert kibi("compile", glyphs, *options).record["target"] == "generic"
 
 
+@pytest.mark.slow
 def test_board_with_a_risc_v_core_is_measured(kibi: Kibi, glyphs: Path) -> None:
     """All but cycles and times, of which nothing is known."""
     text = kibi("measure", glyphs, "--board", "esp32-c3", "--no-oracle").out

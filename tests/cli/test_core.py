@@ -10,6 +10,7 @@ import pytest
 import kibi as library
 from kibi.runtime import seeded_inputs
 from tests.cli.conftest import Kibi
+from tests.support.amount import sample
 
 
 @pytest.fixture
@@ -124,13 +125,15 @@ def test_mistake_is_explained(
 
 @pytest.mark.parametrize(
     ("change", "text"),
-    [
-        ({"target": "cortex-m33"}, "the core is for cortex-m33"),
-        ({"version": 1}, "of another version of Kibi (format 1)"),
-        ({"kernels": [{"name": "kibi_table_s8", "id": 5}]}, "of another version of Kibi (kibi_table_s8)"),
-        ({"kernels": [{"name": "kibi_table_s8", "id": "5"}]}, "lists no core's kernels"),
-        ({"kernels": 5}, "lists no core's kernels"),
-    ],
+    sample(
+        [
+            ({"target": "cortex-m33"}, "the core is for cortex-m33"),
+            ({"version": 1}, "of another version of Kibi (format 1)"),
+            ({"kernels": [{"name": "kibi_table_s8", "id": 5}]}, "of another version of Kibi (kibi_table_s8)"),
+            ({"kernels": [{"name": "kibi_table_s8", "id": "5"}]}, "lists no core's kernels"),
+            ({"kernels": 5}, "lists no core's kernels"),
+        ]
+    ),
 )
 def test_list_of_another_core_is_refused(
     kibi: Kibi, glyphs: Path, core: Path, tmp_path: Path, change: dict[str, object], text: str

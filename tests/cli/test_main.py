@@ -11,6 +11,7 @@ import pytest
 import kibi as api
 from kibi.errors import InternalError
 from tests.cli.conftest import GLYPHS, Kibi
+from tests.support.amount import share
 
 VERBS = ("inspect", "plan", "pareto", "events", "run", "compile", "measure", "verify", "targets", "operators", "demo")
 COMMAND = [sys.executable, "-m", "kibi.cli"]
@@ -150,7 +151,9 @@ def test_json_in_a_pipe_is_alone_on_standard_output() -> None:
     assert done.stdout.endswith("}\n")
 
 
-@pytest.mark.parametrize("arguments", [("inspect", str(GLYPHS)), ("inspect", str(GLYPHS), "--json"), ("operators",)])
+@pytest.mark.parametrize(
+    "arguments", share([("inspect", str(GLYPHS)), ("inspect", str(GLYPHS), "--json"), ("operators",)], 1)
+)
 def test_reader_that_stops_reading_ends_the_command_quietly(arguments: tuple[str, ...]) -> None:
     """A closed pipe gives 141 and no noise."""
     reader, writer = os.pipe()

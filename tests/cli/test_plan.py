@@ -39,7 +39,7 @@ def test_plan_as_json_has_the_keys_of_the_contract(kibi: Kibi, glyphs: Path) -> 
 
 def test_plan_as_json_is_a_saved_plan(kibi: Kibi, glyphs: Path) -> None:
     """What is printed reads back as the plan that it is."""
-    printed = kibi("plan", glyphs, "--json").out
+    printed = kibi("plan", "--no-longest-step", glyphs, "--json").out
     read = api.Plan.from_json(printed)
     made = api.plan(api.load(glyphs))
     assert (read.runs, read.buffers, read.arena_bytes) == (made.runs, made.buffers, made.arena_bytes)
@@ -48,13 +48,15 @@ def test_plan_as_json_is_a_saved_plan(kibi: Kibi, glyphs: Path) -> None:
 @pytest.mark.slow
 def test_plan_says_what_more_effort_might_gain_and_takes_it(kibi: Kibi, glyphs: Path) -> None:
     """The line names the bytes that are open and how to look for them; with more effort the arena is no larger."""
-    once, twice = (kibi("plan", glyphs, "--json", "--effort", number).record for number in ("1", "2"))
+    once, twice = (
+        kibi("plan", "--no-longest-step", glyphs, "--json", "--effort", number).record for number in ("1", "2")
+    )
     assert (once["effort"], twice["effort"]) == (1, 2)
     assert twice["arena_bytes"] <= once["arena_bytes"]
     assert once["gain_bytes"] == once["arena_bytes"] - once["least_bytes"] > 0
     assert f"might still save up to {once['gain_bytes']:,} bytes" in kibi("plan", glyphs).out
     assert "might still save" not in kibi("plan", glyphs, "--granularity", "tensor").out
-    assert kibi("plan", glyphs, "--json", "--time-limit", "0").record["buffers"] == once["buffers"]
+    assert kibi("plan", "--no-longest-step", glyphs, "--json", "--time-limit", "0").record["buffers"] == once["buffers"]
 
 
 @pytest.mark.parametrize(("option", "value"), [("--effort", "0"), ("--effort", "-3"), ("--time-limit", "-1")])
@@ -67,17 +69,20 @@ def test_plan_refuses_what_is_no_amount_of_search(kibi: Kibi, glyphs: Path, opti
 
 def test_plan_takes_bytes_as_people_write_them(kibi: Kibi, glyphs: Path) -> None:
     """`4k` are 4,096 bytes."""
-    arenas = [kibi("plan", glyphs, "--ram", text, "--json").record["arena_bytes"] for text in ("4k", "4096")]
+    arenas = [
+        kibi("plan", "--no-longest-step", glyphs, "--ram", text, "--json").record["arena_bytes"]
+        for text in ("4k", "4096")
+    ]
     assert arenas[0] == arenas[1] <= 4096
 
 
 def test_plan_with_svg_draws_it(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """The file is an SVG document; standard output stays JSON alone."""
     path = tmp_path / "plan.svg"
-    done = kibi("plan", glyphs, "--json", "--svg", path)
+    done = kibi("plan", "--no-longest-step", glyphs, "--json", "--svg", path)
     assert done.record["arena_bytes"] > 0
     assert ET.fromstring(path.read_text()).tag.endswith("svg")  # noqa: S314 - our own file
-    assert f"drawn in {path}" in kibi("plan", glyphs, "--svg", path).out
+    assert f"drawn in {path}" in kibi("plan", "--no-longest-step", glyphs, "--svg", path).out
 
 
 def test_plan_with_svg_where_a_folder_lies_is_an_output_error(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
@@ -105,7 +110,7 @@ def test_plan_of_keyword_spotting_meets_its_lower_bound(kibi: Kibi) -> None:
 def test_plan_with_png_draws_it(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """Beside the SVG, or alone."""
     svg, png = tmp_path / "plan.svg", tmp_path / "plan.png"
-    done = kibi("plan", glyphs, "--granularity", "row", "--svg", svg, "--png", png)
+    done = kibi("plan", "--no-longest-step", glyphs, "--granularity", "row", "--svg", svg, "--png", png)
     assert (done.code, done.err) == (0, "")
     assert f"drawn in {png}" in done.out
     assert png.read_bytes().startswith(b"\x89PNG\r\n")
@@ -121,7 +126,7 @@ def test_plan_with_png_where_a_folder_lies_is_an_output_error(kibi: Kibi, glyphs
 
 def test_plan_by_row_shows_a_map(kibi: Kibi, glyphs: Path) -> None:
     """Bound and proof are said as ever."""
-    done = kibi("plan", glyphs, "-g", "row")
+    done = kibi("plan", "--no-longest-step", glyphs, "-g", "row")
     assert "of the least that this order of steps allows" in done.out
     assert "a letter starts the life of a row" in done.out
 
@@ -165,37 +170,41 @@ def test_plan_compare_draws_side_by_side(kibi: Kibi, glyphs: Path, tmp_path: Pat
 @pytest.mark.slow
 def test_plan_names_the_cheapest_places_for_checkpoints(kibi: Kibi, glyphs: Path) -> None:
     """One for each eighth of the work, in order; the JSON is still a plan; several plans, or external buffers, are refused."""
-    record = kibi("plan", glyphs, "--checkpoints", "--json").record
+    record = kibi("plan", "--no-longest-step", glyphs, "--checkpoints", "--json").record
     places = record["checkpoints"]
     assert [each["steps"] for each in places] == sorted({each["steps"] for each in places})
     assert (places[0]["op"], places[0]["steps"], places[0]["size_bytes"]) == ("", 0, 20 + 28 * 28)
     assert all(20 < each["size_bytes"] < 20 + record["arena_bytes"] for each in places)
-    assert "checkpoints" not in kibi("plan", glyphs, "--json").record
-    done = kibi("plan", glyphs, "--checkpoints")
+    assert "checkpoints" not in kibi("plan", "--no-longest-step", glyphs, "--json").record
+    done = kibi("plan", "--no-longest-step", glyphs, "--checkpoints")
     assert "The cheapest place for a checkpoint in each eighth" in done.out
     assert "the inputs" in done.out
     assert "--checkpoints is for one plan" in kibi("plan", glyphs, "--checkpoints", "--compare").err
     assert "does not save external buffers" in kibi("plan", glyphs, "--checkpoints", "--input", "external").err
     assert (
-        kibi("plan", glyphs, "--checkpoints", "--input", "streamed", "--json").record["checkpoints"][0]["size_bytes"]
+        kibi("plan", "--no-longest-step", glyphs, "--checkpoints", "--input", "streamed", "--json").record[
+            "checkpoints"
+        ][0]["size_bytes"]
         == 20
     )
 
 
 def test_plan_says_when_constants_may_be_written(kibi: Kibi, glyphs: Path, tmp_path: Path) -> None:
     """A line for each, with a picture; the same in JSON; several plans are refused."""
-    record = kibi("plan", glyphs, "--fences", "--json").record
+    record = kibi("plan", "--no-longest-step", glyphs, "--fences", "--json").record
     found, steps = record["fences"], sum(run["steps"] for run in record["runs"])
     assert all(0 <= each["first"] <= each["last"] < steps for each in found)
     assert {"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"} <= {each["op"] for each in found}
-    assert "fences" not in kibi("plan", glyphs, "--json").record
-    done = kibi("plan", glyphs, "--fences")
+    assert "fences" not in kibi("plan", "--no-longest-step", glyphs, "--json").record
+    done = kibi("plan", "--no-longest-step", glyphs, "--fences")
     assert f"When constants may be written in an inference of {steps} steps" in done.out
     lines = [line for line in done.out.splitlines() if line.endswith(("#", "#."))]
     assert any(line.split()[:3] == ["FULLY_CONNECTED", "scores", "filter"] for line in lines)
     assert "--fences is for one plan" in kibi("plan", glyphs, "--fences", "--compare").err
     drawn = tmp_path / "fences.svg"
-    assert f"is drawn in {drawn}" in " ".join(kibi("plan", glyphs, "--fences-svg", drawn).out.split())
+    assert f"is drawn in {drawn}" in " ".join(
+        kibi("plan", "--no-longest-step", glyphs, "--fences-svg", drawn).out.split()
+    )
     assert f"in an inference of {steps} steps" in drawn.read_text(encoding="utf-8")
     assert "--fences is for one plan" in kibi("plan", glyphs, "--fences-svg", drawn, "--compare").err
     assert "Leave --fences out" in kibi("plan", glyphs, glyphs, "--fences", "--buffer", "a:8@0-1").err

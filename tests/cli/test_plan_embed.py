@@ -22,7 +22,7 @@ def model(tmp_path: Path) -> Path:
 def test_embed_writes_a_copy_with_a_plan(kibi: Kibi, model: Path, tmp_path: Path) -> None:
     """The picture is that of the plan, and a sentence says what was gained."""
     out = tmp_path / "out.tflite"
-    done = kibi("plan", model, "--write-embedded-plan", out)
+    done = kibi("plan", "--no-longest-step", model, "--write-embedded-plan", out)
     assert (done.code, done.err) == (0, "")
     assert "arena 576 bytes" in done.out
     assert f"{out} carries this plan" in done.out
@@ -33,20 +33,23 @@ def test_embed_writes_a_copy_with_a_plan(kibi: Kibi, model: Path, tmp_path: Path
 def test_embedded_plan_can_be_followed(kibi: Kibi, model: Path, tmp_path: Path) -> None:
     """The second command reads what the first one wrote."""
     out = tmp_path / "out.tflite"
-    written = kibi("plan", model, "--write-embedded-plan", out, "--json").record
-    read = kibi("plan", out, "--use-embedded-plan", "--json").record
+    written = kibi("plan", "--no-longest-step", model, "--write-embedded-plan", out, "--json").record
+    read = kibi("plan", "--no-longest-step", out, "--use-embedded-plan", "--json").record
     assert read["arena_bytes"] == written["arena_bytes"] == 576
     assert [b["offset"] for b in read["buffers"]] == [b["offset"] for b in written["buffers"]]
-    assert api.Plan.from_json(kibi("plan", out, "--use-embedded-plan", "--json").out).arena_bytes == 576
+    assert (
+        api.Plan.from_json(kibi("plan", "--no-longest-step", out, "--use-embedded-plan", "--json").out).arena_bytes
+        == 576
+    )
 
 
 def test_ascii_is_in_the_form_of_tflm(kibi: Kibi, model: Path, tmp_path: Path) -> None:
     """Of any plan; the plan alone is on standard output."""
-    done = kibi("plan", model, "--ascii")
+    done = kibi("plan", "--no-longest-step", model, "--ascii")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("0 x: size=256 in 8 pieces, offset=0, ")
     assert done.out.endswith("k)\n")
-    embedded = kibi("plan", model, "--write-embedded-plan", tmp_path / "out.tflite", "--ascii").out
+    embedded = kibi("plan", "--no-longest-step", model, "--write-embedded-plan", tmp_path / "out.tflite", "--ascii").out
     assert "   4: " in embedded
 
 
@@ -86,6 +89,8 @@ def test_embed_where_a_folder_lies_is_an_output_error(kibi: Kibi, model: Path, t
 @pytest.mark.zoo
 def test_embed_takes_models_that_kibi_does_not_run(kibi: Kibi, tmp_path: Path) -> None:
     """A float model with state in two subgraphs is planned for TFLM all the same."""
-    done = kibi("plan", model_path("mww_v1_alexa"), "--write-embedded-plan", tmp_path / "out.tflite")
+    done = kibi(
+        "plan", "--no-longest-step", model_path("mww_v1_alexa"), "--write-embedded-plan", tmp_path / "out.tflite"
+    )
     assert done.code == 0
     assert "arena 14,208 bytes" in done.out

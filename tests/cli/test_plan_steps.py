@@ -50,7 +50,7 @@ def test_longest_step_of_anything_but_one_plan_is_refused(kibi: Kibi, glyphs: Pa
 
 
 @pytest.mark.zoo
-@pytest.mark.parametrize("name", ["mlperf_kws_int8", "mlonmcu_lstm2"])
+@pytest.mark.parametrize("name", [pytest.param("mlperf_kws_int8", marks=pytest.mark.slow), "mlonmcu_lstm2"])
 def test_plan_of_real_models_names_the_longest_step_as_measure_does(kibi: Kibi, name: str) -> None:
     """Speech, and an LSTM that is float."""
     record = kibi("plan", model_path(name), "--json").record

@@ -10,6 +10,7 @@ from tests.programs.tools import TARGETS, requires
 from tests.support.amount import sample
 
 
+@pytest.mark.slow
 def test_measure_of_webassembly_counts_fuel(kibi: Kibi, glyphs: Path) -> None:
     """What is counted is called by its name, is not told by operator, and the module's memory is there."""
     requires("wasm32-simd128")

@@ -36,8 +36,8 @@ def _scraps(tmp_path: Path) -> list[Path]:
 @pytest.mark.parametrize(
     ("number", "exists", "moments"),
     [
-        (signal.SIGTERM, False, 2),
         (signal.SIGINT, True, 2),
+        pytest.param(signal.SIGTERM, False, 2, marks=pytest.mark.slow),
         *(
             pytest.param(number, exists, 12, marks=pytest.mark.slow)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -15,6 +15,7 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_image, build_program, compile_objects
 from tests.engines.networks import residual_network
+from tests.support.amount import sample, share
 from tests.support.choices import Seeded
 from tests.support.control_models import CONTROL_MODELS
 
@@ -93,7 +94,7 @@ def _define(folder: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["stored", "streamed"])
-@pytest.mark.parametrize("clock", ["function", "macro"])
+@pytest.mark.parametrize("clock", share(["function", "macro"], 1, 2))
 def test_generated_code_tells_of_the_operators_that_the_interpreter_runs(mode: str, clock: str, tmp_path: Path) -> None:
     """The same operators in the same order, with the same labels; ticks are those of the clock, past its overflow too."""
     model = residual_network()
@@ -176,7 +177,9 @@ def test_operators_cost_no_byte_unless_they_are_asked_for(tmp_path: Path) -> Non
     assert kibi.measure(library, oracle=False).code_bytes == measured.code_bytes
 
 
-@pytest.mark.parametrize(("target", "language"), [("cortex-m4", "c99"), ("cortex-m0plus", "c++17"), ("host", "c99")])
+@pytest.mark.parametrize(
+    ("target", "language"), sample([("cortex-m4", "c99"), ("cortex-m0plus", "c++17"), ("host", "c99")])
+)
 def test_library_that_measures_compiles_without_a_warning(target: str, language: str, tmp_path: Path) -> None:
     """Stored and streamed inputs, with a clock that is a register."""
     model = residual_network()

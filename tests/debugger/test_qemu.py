@@ -10,6 +10,7 @@ from kibi.errors import BoardError
 from tests.debugger.qemu import machine, needs_qemu
 from tests.debugger.tampering import FAULT, LOOP, tampered
 from tests.engines.networks import residual_network
+from tests.support.amount import share
 
 pytestmark = needs_qemu
 HALTED = ("paused", "debug")
@@ -23,7 +24,7 @@ CORES = {
 }
 
 
-@pytest.mark.parametrize("name", CORES)
+@pytest.mark.parametrize("name", share(CORES, 0, 2))
 def test_board_gives_the_same_bits_and_takes_the_same_stack(name: str, tmp_path: Path) -> None:
     """QEMU has no cycle counter, which is said; the board is left halted."""
     board = kibi.board(name)

@@ -20,7 +20,7 @@ from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 
 ARGUMENT = -47
-_SAMPLES = amount(6, 60)
+_SAMPLES = amount(3, 60)
 _ARENA_BYTES = 60_000
 _MOST_BYTES = 8_000
 _ACTIVATIONS = (Activation.NONE, Activation.RELU, Activation.RELU_N1_TO_1, Activation.RELU6)

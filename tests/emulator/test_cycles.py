@@ -7,6 +7,7 @@ import pytest
 from kibi.emulator.arm.thumb import Form, decode, decode_span
 from kibi.targets import target as target_named
 from tests.emulator.conftest import THUMB, Program
+from tests.support.amount import amount
 
 
 def _cycles(program: Program, target: str, text: str, *arguments: int) -> int:
@@ -197,7 +198,7 @@ def test_incomplete_instruction_is_refused() -> None:
 
 def test_every_encoding_is_decoded_or_refused() -> None:
     """No pair of halfwords makes the decoder fail, and sizes stay within what the hook can hold."""
-    for first in range(1 << 16):
+    for first in range(0, 1 << 16, amount(5, 1)):
         seconds = (0x0000, 0x0F00, 0x7FFF, 0x8000, 0xF0F0, 0xFFFF, 0x0A10, 0x4B44) if first >= 0xE800 else (0,)
         for second in seconds:
             instruction = decode.__wrapped__(first, second)

@@ -14,7 +14,7 @@ from kibi.planner import validate
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network
 from tests.planner.networks import by_row
-from tests.support.amount import sample
+from tests.support.amount import sample, share
 
 _HEADS = ("MEAN", "AVERAGE_POOL_2D", "MAX_POOL_2D", "FULLY_CONNECTED")
 _CORES = ("cortex-m4", "cortex-m0plus")
@@ -25,7 +25,7 @@ each_head = pytest.mark.parametrize("head", _HEADS)
     ("head", "target"),
     sample(
         [(head, core) for head in _HEADS for core in _CORES],
-        [(head, _CORES[number % 2]) for number, head in enumerate(_HEADS)],
+        [(head, _CORES[number % 2]) for number, head in enumerate(_HEADS)][1:3],
     ),
 )
 def test_accumulating_by_row_gives_the_same_bits_in_all_engines(head: str, target: str, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_accumulating_by_row_gives_the_same_bits_in_all_engines(head: str, targe
             np.testing.assert_array_equal(engine.run(inputs)[0], expected)
 
 
-@each_head
+@pytest.mark.parametrize("head", share(_HEADS, 0, 2))
 def test_interpreter_accumulates_in_the_planned_scratch(head: str) -> None:
     """A byte of the accumulator that is changed between two steps changes the output: nothing is kept elsewhere."""
     model = pooled_network(head)
@@ -66,7 +66,7 @@ def test_interpreter_accumulates_in_the_planned_scratch(head: str) -> None:
     assert (spoiled != expected).any()
 
 
-@each_head
+@pytest.mark.parametrize("head", share(_HEADS, 1, 2))
 def test_generated_call_passes_the_step(head: str, tmp_path: Path) -> None:
     """The kernel of the last operator is told which row it is given."""
     model = replace(pooled_network(head), name="pooled")

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from kibi.reports.measurement import same_bits
 from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_image
 from tests.engines.networks import pooled_network, residual_network, two_input_network
-from tests.support.amount import amount
+from tests.support.amount import amount, sample
 from tests.support.slots import CALLBACK, Functions, Slots
 from tests.support.zoo import catalog, check_zoo
 
@@ -50,9 +51,10 @@ def _finished(library: Library, slots: Slots) -> list[Array]:
     return engine.outputs()
 
 
-@pytest.mark.parametrize("granularity", ["row", "tensor"])
 @pytest.mark.parametrize(
-    "model", [residual_network(), pooled_network("MEAN"), two_input_network()], ids=lambda m: m.name
+    ("model", "granularity"),
+    sample(product([residual_network(), pooled_network("MEAN"), two_input_network()], ["row", "tensor"])),
+    ids=lambda each: getattr(each, "name", each),
 )
 def test_inference_goes_on_from_each_place(model: Graph, granularity: str, tmp_path: Path) -> None:
     """Before the first step, after each, with an accumulator half full; what is written is what the plan says that lives."""
@@ -332,6 +334,7 @@ def test_loss_of_power_changes_no_output_where_rows_stream(target: str, tmp_path
     assert cuts // 2 < _survives(model, tmp_path, target, steps=1, cuts=cuts, mode="streamed") <= cuts
 
 
+@pytest.mark.slow
 def test_loss_of_power_changes_no_output_of_the_shipped_model(tmp_path: Path) -> None:
     """Real sizes: a checkpoint takes far less time than what is between two of them."""
     cuts = amount(60, 2000)

@@ -12,6 +12,7 @@ from kibi.reports.verification import verify
 from kibi.runtime import seeded_inputs
 from kibi.text.c import CCode
 from tests.engines.networks import residual_network
+from tests.support.amount import sample
 
 
 def _tampered(folder: Path, file: str, old: str, new: str, target: str = "cortex-m3") -> kibi.Library:
@@ -24,14 +25,17 @@ def _tampered(folder: Path, file: str, old: str, new: str, target: str = "cortex
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("*output++ = value;", "(output++)[100000] = value;"),
-        ("const int8_t *a = rows[", "const int8_t *a = 1000000 + rows["),
-    ],
-    ids=["write", "read"],
+    ("target", "old", "new"),
+    sample(
+        [
+            ("cortex-m3", "*output++ = value;", "(output++)[100000] = value;"),
+            ("cortex-m3", "const int8_t *a = rows[", "const int8_t *a = 1000000 + rows["),
+            ("rv32imac", "const int8_t *a = rows[", "const int8_t *a = 1000000 + rows["),
+            ("rv32imac", "*output++ = value;", "(output++)[100000] = value;"),
+        ]
+    ),
+    ids=["cortex-m3-write", "cortex-m3-read", "rv32imac-read", "rv32imac-write"],
 )
-@pytest.mark.parametrize("target", ["cortex-m3", "rv32imac"])
 def test_access_outside_the_arena_stops_and_names_function_and_operator(
     tmp_path: Path, target: str, old: str, new: str
 ) -> None:

@@ -33,7 +33,7 @@ def test_interleaved_plan_is_valid_and_smaller() -> None:
     assert len(by_row.buffers_of(model.nodes[1].outputs[0])) == ROWS
 
 
-@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
+@pytest.mark.parametrize("target", ["cortex-m4", pytest.param("cortex-m0plus", marks=pytest.mark.slow)])
 def test_interleaved_plan_gives_the_same_bits_in_all_engines(target: str, tmp_path: Path) -> None:
     """Python, C on this machine and C on an emulated core agree with the order of the file, input after input."""
     model = residual_network()

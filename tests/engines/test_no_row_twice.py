@@ -72,7 +72,9 @@ def _counting(model: Graph, plan: Plan, folder: Path) -> tuple[Library, list[Pat
     return library, [folder / name for name in library.sources]
 
 
-@networks
+@pytest.mark.parametrize(
+    "network", [_by_hand, *(pytest.param(each, marks=pytest.mark.slow) for each in (_residual, _pooled)), _glyphs]
+)
 @pytest.mark.parametrize("target", sample([("cortex-m4",), ("cortex-m0plus",)]))
 def test_each_kernel_is_called_once_a_row_step_on_the_device(network: Network, target: str, tmp_path: Path) -> None:
     """Two inferences on the emulated core call each kernel twice for each row step of its nodes, and no more."""

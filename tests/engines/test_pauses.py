@@ -18,6 +18,7 @@ from kibi.reports.checkpoints import cheapest_places
 from kibi.reports.measurement import same_bits
 from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network, residual_network, two_input_network
+from tests.support.amount import share
 from tests.support.slots import Slots
 
 _BOARD = (Region("fast", 300, 1.0), Region("slow", 4096, 4.0), Region("flash", 1 << 20, 9.0, False, True))
@@ -51,7 +52,7 @@ def _spoiled(library: Library) -> HostEngine:
 
 
 @pytest.mark.parametrize("granularity", ["row", pytest.param("tensor", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("model", _MODELS, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", share(_MODELS, 0, 2), ids=lambda model: model.name)
 def test_model_in_regions_has_slices_lease_spare_and_checkpoints(
     model: Graph, granularity: str, tmp_path: Path
 ) -> None:

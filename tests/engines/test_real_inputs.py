@@ -105,7 +105,10 @@ def test_real_input_has_the_answer_that_tflm_gives(key: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    sample([("tflm_micro_speech",), ("tflm_person_detect",), ("mlperf_kws_int8",), ("mlperf_ic_int8",)]),
+    sample(
+        [("tflm_micro_speech",), ("tflm_person_detect",), ("mlperf_kws_int8",), ("mlperf_ic_int8",)],
+        [("tflm_micro_speech",)],
+    ),
 )
 def test_real_inputs_in_host_c_have_the_answers_that_tflm_gives(name: str, tmp_path: Path) -> None:
     """All inputs of a model, one after another, in C."""

@@ -14,7 +14,7 @@ from kibi.packages.golden import golden_inputs
 from kibi.runtime import seeded_inputs
 from kibi.toolchain import build_program
 from tests.engines.networks import pooled_network, residual_network, two_input_network
-from tests.support.amount import sample
+from tests.support.amount import sample, share
 
 TURN = -5
 MODELS = {"residual": residual_network(), "two inputs": two_input_network(), "pooled": pooled_network("MEAN")}
@@ -44,7 +44,7 @@ def test_every_way_of_handing_over_gives_the_same_bits(
                 np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize("target", ["cortex-m0plus", "cortex-m33"])
+@pytest.mark.parametrize("target", share(["cortex-m0plus", "cortex-m33"], 0, 2))
 def test_streamed_rows_give_the_same_bits_on_other_cores(target: str, tmp_path: Path) -> None:
     """A core that faults on unaligned words, and a newer one."""
     model = MODELS["residual"]
@@ -105,7 +105,11 @@ def test_external_buffers_are_asked_for_and_checked(tmp_path: Path) -> None:
 
 
 @each_model
-@pytest.mark.parametrize("wish", [{"input": "streamed"}, {"input": "external", "output": "external"}], ids=str)
+@pytest.mark.parametrize(
+    "wish",
+    [{"input": "streamed"}, pytest.param({"input": "external", "output": "external"}, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_example_runs_with_every_way_of_handing_over(model: Graph, wish: dict[str, str], tmp_path: Path) -> None:
     """The example program that comes with the library builds without warnings and prints the outputs of the golden inputs."""
     plan = kibi.plan(model, granularity="row", **wish)  # type: ignore[arg-type]  # wishes are strings

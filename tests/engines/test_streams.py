@@ -14,6 +14,7 @@ from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph
 from kibi.runtime import Interpreter
 from kibi.tflm import Oracle
+from tests.support.amount import share
 from tests.support.choices import Seeded
 from tests.support.variable_models import call_once, handle, initialized, stream
 
@@ -25,12 +26,16 @@ def _drawn(seed: int) -> tuple[Graph, list[list[Array]]]:
 
 @pytest.mark.parametrize(
     "wish",
-    [
-        {"granularity": "tensor"},
-        {"input": "streamed"},
-        {"input": "external", "output": "external"},
-        {"goal": "speed"},
-    ],
+    share(
+        [
+            {"granularity": "tensor"},
+            {"input": "streamed"},
+            {"input": "external", "output": "external"},
+            {"goal": "speed"},
+        ],
+        0,
+        2,
+    ),
     ids=str,
 )
 def test_streams_give_the_same_bits_in_all_engines(wish: dict[str, Any], tmp_path: Path) -> None:

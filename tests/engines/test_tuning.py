@@ -33,7 +33,8 @@ def _measured(model: kibi.Graph, plan: kibi.Plan, tuning: Tuning | None, folder:
     return found.instructions, found.flash_bytes
 
 
-@pytest.mark.parametrize("goal", [pytest.param(Goal.BALANCED, marks=pytest.mark.slow), Goal.SPEED])
+@pytest.mark.parametrize("goal", [Goal.BALANCED, Goal.SPEED])
+@pytest.mark.slow  # `kibi measure --tune` is tested in each run
 def test_the_fastest_candidate_is_chosen_and_called(
     model: kibi.Graph, plan: kibi.Plan, goal: Goal, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.support import zoo
-from tests.support.amount import amount
+from tests.support.amount import amount, sample, share
 
 pytestmark = zoo.requires_zoo
 
@@ -50,11 +50,8 @@ def _graph(path: Path) -> Graph:
     return graph
 
 
-_MODELS = [
-    pytest.param(name, marks=pytest.mark.slow) if name in _LARGE else name
-    for name, entry in zoo.catalog().items()
-    if not entry.refusal
-]
+_MODELS = [(name,) for name, entry in zoo.catalog().items() if not entry.refusal]
+_USUAL = [each for each in _MODELS if each[0] not in _LARGE]
 
 
 def _ulps(graph: Graph) -> int:
@@ -79,14 +76,14 @@ def _assert_equal(graph: Graph, path: Path, runs: Sequence[Sequence[Array]], dig
                 np.testing.assert_array_equal(mine, other)
 
 
-@pytest.mark.parametrize("name", _MODELS)
+@pytest.mark.parametrize("name", sample(_MODELS, _USUAL[::2]))
 def test_model_equals_tflm(name: str) -> None:
     """All six seeded runs in Python, one after another in one interpreter, so that states carry over."""
     entry = zoo.catalog()[name]
     _assert_equal(_graph(entry.path), entry.path, list(zoo.seeded_runs(name)), entry.output_digests)
 
 
-@pytest.mark.parametrize("name", _MODELS)
+@pytest.mark.parametrize("name", sample(_MODELS, _USUAL[1::2]))
 def test_model_makes_the_tensors_that_tflm_makes(name: str) -> None:
     """Of two runs every tensor that Kibi computes has the hash that TFLM's has."""
     graph = _graph(zoo.catalog()[name].path)
@@ -108,7 +105,7 @@ def _noise(graph: Graph, run: int) -> list[Array]:
 _FILES = [name for name, entry in zoo.operator_files().items() if entry.runs]
 
 
-@pytest.mark.parametrize("name", _FILES)
+@pytest.mark.parametrize("name", share(_FILES, 0, 2))
 def test_operator_file_equals_tflm(name: str) -> None:
     """The three seeded runs of a real file of one or a few operators."""
     entry = zoo.operator_files()[name]
@@ -118,7 +115,7 @@ def test_operator_file_equals_tflm(name: str) -> None:
 
 def test_operator_files_in_host_c_equal_tflm(tmp_path: Path) -> None:
     """One program of files that load: the first of the seeded runs, twice from the start, has TFLM's digests."""
-    names = [name for name in _FILES[:: amount(6, 1)] if _loaded(zoo.operator_files()[name].path) is not None]
+    names = [name for name in _FILES[:: amount(11, 1)] if _loaded(zoo.operator_files()[name].path) is not None]
     graphs = [_graph(zoo.operator_files()[name].path) for name in names]
     plans = [plan(graph, target("host")) for graph in graphs]
     batch = Batch(graphs, plans, tmp_path, compiler="zig", level="0")

@@ -30,6 +30,9 @@ MEMORY_BYTES = 2 << 30
 """Memory that a case may take, beside what the program itself has."""
 _LONGEST_SPAN, _SPAN = 20_000, {"native": 4}
 """Cases that one process runs, so that nothing adds up over many."""
+MIXED = "mixed"
+"""Cases of all stages that need no compiler in turn: so few of each that starting a process for each stage would take longer."""
+MIXED_STAGES = tuple(name for name in STAGES if name not in {"load", "native", "c_api"})
 _STUCK_SECONDS = 120
 """Native code that does not come back is ended after that, by the clock on the wall."""
 
@@ -105,6 +108,13 @@ def _where(error: BaseException) -> str:
     return f"{Path(chosen.filename).name}:{chosen.lineno} {chosen.name}"
 
 
+def _of(stage: str, number: int) -> tuple[str, int]:
+    """The stage of a case and its number there."""
+    if stage != MIXED:
+        return stage, number
+    return MIXED_STAGES[number % len(MIXED_STAGES)], number // len(MIXED_STAGES)
+
+
 def work(stage: str, seed: int, first: int, last: int) -> None:
     """The worker: runs cases `first` to before `last`, and writes a line for each start, finding, and the end."""
     signal.signal(signal.SIGPROF, too_long)
@@ -118,7 +128,7 @@ def work(stage: str, seed: int, first: int, last: int) -> None:
     for number in range(first, last):
         stream.write(f"{number} {done}\n")
         faulthandler.dump_traceback_later(_STUCK_SECONDS * (10 if stage == "native" else 1), exit=True)
-        count, finding = run_case(stage, number, seed, folder)
+        count, finding = run_case(*_of(stage, number), seed, folder)
         done += count
         if finding is not None:
             stream.write(json.dumps(asdict(finding)) + "\n")
@@ -147,7 +157,7 @@ def fuzz(
     """Run cases `first` to before `first + count` of a stage; a report for each span of them, as they end.
 
     Args:
-        stage: one of `STAGES`.
+        stage: one of `STAGES`, or `MIXED`.
         seed: of all cases.
         count: how many.
         jobs: processes at a time.
@@ -201,7 +211,7 @@ def _span(stage: str, seed: int, first: int, last: int) -> Report:
         counted += done
         if at < last:
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-            findings.append(Finding(stage, at, seed, how, _last_frame(text), text))
+            findings.append(Finding(*_of(stage, at), seed, how, _last_frame(text), text))
             at += 1
     return Report(counted, tuple(findings))
 

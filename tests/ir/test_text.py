@@ -13,7 +13,7 @@ from kibi.ops.registry import operators_by_name
 from kibi.passes import simplify
 from kibi.passes.stream_inputs import stream_inputs
 from tests.ops.comparison import graph_of
-from tests.support.amount import amount, sample
+from tests.support.amount import amount, sample, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.wider_models import WIDER_MODELS
@@ -38,7 +38,7 @@ def _round_trip(graph: Graph) -> None:
     assert graph_text(again) == text
 
 
-@pytest.mark.parametrize("name", sorted({*OPERATOR_MODELS, *WIDER_MODELS}))
+@pytest.mark.parametrize("name", share(sorted({*OPERATOR_MODELS, *WIDER_MODELS}), 1))
 def test_drawn_models_come_back_from_their_text(name: str) -> None:
     """Each operator with all its attributes, and what the passes make of it."""
     for models in (OPERATOR_MODELS, WIDER_MODELS):
@@ -52,7 +52,7 @@ _ZOO = [(name,) for name in sorted(catalog())]
 
 
 @requires_zoo
-@pytest.mark.parametrize("name", sample(_ZOO, _ZOO[1::4]))
+@pytest.mark.parametrize("name", sample(_ZOO, _ZOO[1::9]))
 def test_models_of_the_zoo_come_back_from_their_text(name: str) -> None:
     """Of those that TFLM runs: as loaded, simplified, and with inputs that arrive by the row."""
     entry = catalog()[name]
@@ -63,6 +63,7 @@ def test_models_of_the_zoo_come_back_from_their_text(name: str) -> None:
         _round_trip(each)
 
 
+@pytest.mark.slow
 @requires_zoo
 def test_operator_files_of_the_zoo_come_back_from_their_text() -> None:
     """All that load."""

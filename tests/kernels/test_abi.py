@@ -34,16 +34,15 @@ _CONVENTIONS: dict[str, tuple[Target, str, str, str]] = {
     "C++17 at link time": (_M4, "gcc", "-flto", "c++17"),
     "secure state": (_M33, "gcc", "-mcmse", "c99"),
     "secure state by clang": (_M33, "zig", "-mcmse", "c99"),
+    "secure state, short enums, no literals": (_M33, "gcc", "-mcmse -fshort-enums -mslow-flash-data", "c99"),
 }
 """The processor, the compiler, its further flags and the language of each."""
 _USUAL = {
     ("floats in core registers", "floats"),
     ("floats by calls", "floats"),
-    ("short enums", "glyphs"),
     ("no unaligned words", "glyphs"),
-    ("no literals between instructions", "glyphs"),
     ("C++17 at link time", "glyphs"),
-    ("secure state", "glyphs"),
+    ("secure state, short enums, no literals", "glyphs"),
 }
 
 

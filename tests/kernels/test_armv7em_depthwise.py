@@ -9,10 +9,10 @@ import pytest
 
 from tests.kernels.on_core import ARMV7EM, PORTABLE, Case, KernelOnCore
 from tests.quant.boundaries import TRIPLES
-from tests.support.amount import sample
+from tests.support.amount import amount, sample
 
 Draw = Callable[[np.random.Generator], Case]
-_CASES = 60
+_CASES = amount(25, 60)
 _CHANNELS = 3001
 _SMALL = 256
 """Elements of a window whose sums fit 16 bits."""

@@ -24,7 +24,7 @@ from tests.kernels.overlaps import run as run_probes
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
-from tests.support.amount import sample
+from tests.support.amount import amount, sample
 
 Pack = Callable[[KernelCall], KernelCall | None]
 Values = dict[str, int | np.ndarray]
@@ -42,7 +42,7 @@ _BUILDS = (
 """Cores of the set, then one that runs the plain C twins."""
 _RISC_V = (f"{_GENERAL}_3x3_relu", "rv32imac", target("rv32imac").kernel_sets, "zig", "s")
 """The kernel that RISC-V has, too."""
-_CASES = 150
+_CASES = amount(60, 150)
 _CHANNELS = 1000
 _DEPTHWISE = (
     *(each for each in GEOMETRIES if each.groups == 0 and each.channels == each.outputs),

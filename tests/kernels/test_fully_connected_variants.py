@@ -20,12 +20,13 @@ from tests.kernels.overlaps import probes_of, run
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, convolution
 from tests.quant.boundaries import triples_to_the_right
+from tests.support.amount import amount
 from tests.support.operator_models import s8_case
 
 Values = dict[str, int | Array]
 _KERNEL = FULLY_CONNECTED_BLOCKS[0].kernel
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
-_CASES = 80
+_CASES = amount(35, 80)
 _LIMITS = ((-128, 127), (-128, 127), (-128, 20), (-10, 127), (0, 0), (30, -30))
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 15, 16, 17, 20, 23, 31, 40)
 

@@ -17,7 +17,7 @@ from tests.kernels.test_armv7em_depthwise import depthwise
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES
-from tests.support.amount import IS_EXHAUSTIVE, sample
+from tests.support.amount import IS_EXHAUSTIVE, amount, sample
 from tests.support.operator_models import Case, s8_case
 from tests.toolchain.tools import check_cross
 
@@ -33,7 +33,7 @@ _KERNELS = (
 )  # fmt: skip
 _PACKED = ("kibi_conv2d_s8_halves", "kibi_depthwise_conv2d_s8_3x3_relu", "kibi_fully_connected_s8_halves")
 """Kernels of variants, which other tests are for."""
-_DRAWN = 20
+_DRAWN = amount(8, 20)
 _OVERLAID = 8
 _ROWS = 40
 _WIDER = (

@@ -15,7 +15,7 @@ from kibi.selection.choice import VARIANTS
 from kibi.selection.conv2d_row_pairs import KERNEL as KERNEL_OF_PAIRS
 from kibi.targets import target, targets
 from kibi.toolchain import compile_objects
-from tests.support.amount import IS_EXHAUSTIVE, sample
+from tests.support.amount import IS_EXHAUSTIVE, amount, sample
 from tests.support.kernel_files import portable_folder
 from tests.toolchain.tools import check_cross, check_gcc
 from tests.toolchain.unity import unity_files
@@ -41,7 +41,7 @@ _USUAL = {("cortex-m0plus", "c++17", "s")}
     ("name", "language"),
     sample(
         [(name, language) for name in ("host", "cortex-m4", "cortex-m0plus") for language in ("c99", "c++17")],
-        [("host", "c++17"), ("cortex-m4", "c99"), ("cortex-m0plus", "c++17")],
+        [("host", "c99"), ("cortex-m0plus", "c++17")],
     ),
 )
 def test_kernels_in_unity_files_give_no_warning(name: str, language: str, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_kernels_every_file_is_used() -> None:
 def test_headers_stand_alone(tmp_path: Path) -> None:
     """A header includes all that it needs, may be included twice, and has a guard of its own name."""
     sources = []
-    for header in HEADERS:
+    for header in [*HEADERS][:: amount(3, 1)]:
         sources.append(tmp_path / f"{header.stem}_alone.c")
         sources[-1].write_text(f'#include "{header.name}"\n' * 2 + "typedef int not_empty;\n")
         assert f"#ifndef {header.stem.upper()}_H\n" in header.read_text()

@@ -250,11 +250,11 @@ def test_instructions_of_a_product(geometry: Geometry, variant: Variant, least: 
 @pytest.mark.parametrize(
     "name",
     [
-        "mlperf_ad_int8",
         "mlperf_kws_int8",
         *(
             pytest.param(name, marks=pytest.mark.slow)
             for name in (
+                "mlperf_ad_int8",
                 "mlperf_ic_int8",
                 "mlperf_vww_int8",
                 "mlperf_sww_int8",

@@ -19,7 +19,7 @@ from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.wider_models import WIDER_MODELS
 
-_SAMPLES, _FOR_EACH_KERNEL = amount(60, 160), 6
+_SAMPLES, _FOR_EACH_KERNEL = amount(24, 160), 8
 """Models of an operator at the least, and for each of its kernels."""
 
 each_operator = pytest.mark.parametrize("operator", operators().values(), ids=lambda operator: operator.name)

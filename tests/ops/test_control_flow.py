@@ -19,6 +19,7 @@ from kibi.planner import Plan, PlannedModel, validate
 from kibi.runtime import Interpreter
 from kibi.tflm import Oracle, available
 from tests.ops.comparison import assert_same, graph_of
+from tests.support.amount import share
 from tests.support.choices import Seeded
 from tests.support.control_models import CONTROL_MODELS
 
@@ -26,7 +27,7 @@ _SHAPE = [1, 6, 5, 2]
 _QUANTIZATION = (0.1, 3)
 
 
-@pytest.mark.parametrize("processor", ["cortex-m4", "cortex-m0plus"])
+@pytest.mark.parametrize("processor", ["cortex-m4", pytest.param("cortex-m0plus", marks=pytest.mark.slow)])
 def test_device_c_of_drawn_models_equals_python(processor: str, tmp_path: Path) -> None:
     """On the emulated core, too, where every access outside of arena, state, stack and constants stops the run."""
     cases = [draw(Seeded(seed)) for draw in CONTROL_MODELS.values() for seed in (1, 2)]
@@ -77,8 +78,8 @@ def _inputs(holds: bool) -> list[Array]:
 
 @pytest.mark.parametrize(
     "wish",
-    [{}, {"granularity": "tensor"}, {"goal": "speed"}, {"input": "external", "output": "external"},
-     {"input": "streamed"}],
+    share([{}, {"granularity": "tensor"}, {"goal": "speed"}, {"input": "external", "output": "external"},
+     {"input": "streamed"}], 0, 2),
     ids=str,
 )  # fmt: skip
 def test_branch_between_rows_runs_in_every_kind_of_plan(wish: dict[str, str], oracle: Oracle, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def _cases() -> list[Case]:
     seeds = [(name, 1000 * place + k) for place, (name, count) in enumerate(counts.items()) for k in range(count)]
     return [
         *(OPERATOR_MODELS[name](Seeded(seed)) for name, seed in seeds),
-        *map(convolution, GEOMETRIES),
+        *map(convolution, GEOMETRIES[:: amount(2, 1)]),
         *(network(Seeded(k)) for k in range(_NETWORKS)),
     ]
 

@@ -19,14 +19,14 @@ from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same, assert_same_as_tflm, graph_of, outputs_of, python_outputs_of
-from tests.support.amount import sample
+from tests.support.amount import amount, sample, share
 from tests.support.case import Case, one
 from tests.support.choices import Seeded
 from tests.support.drawn_values import ACTIVATIONS
 from tests.support.operator_models import OPERATOR_MODELS
 
 _ODD = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-45, -1e-40, 0.0, -0.0, 1e10, -(2.0**31), 2.0**31], np.float32)
-_SAMPLES = 12
+_SAMPLES = amount(6, 12)
 _MOST_DRAWS, _EACH = 300, 3
 _UNLIKE_TFLM = {
     "FLOOR_DIV": "TFLM refuses a divisor of 0",
@@ -65,7 +65,7 @@ def _cases(operator: str) -> list[tuple[int, Case]]:
     return [(seed, case) for seed, case in drawn if any(array.dtype == np.float32 for array in case.inputs)]
 
 
-@pytest.mark.parametrize("operator", operators())
+@pytest.mark.parametrize("operator", share(operators(), 2))
 def test_any_operator_of_odd_floats_runs_where_floating_point_errors_raise(operator: str) -> None:
     """A program may have made NumPy's warnings errors: the engine computes all the same."""
     for seed, case in _cases(operator):
@@ -98,7 +98,9 @@ def _of_each_activation(operator: str) -> list[Case]:
     return [case for same in found.values() for case in same]
 
 
-@pytest.mark.parametrize("operator", sample((name,) for name in _ACTIVATED))
+@pytest.mark.parametrize(
+    "operator", sample([(name,) for name in _ACTIVATED], [(name,) for name in ("CONV_2D", "MUL", "SVDF")])
+)
 def test_fused_activation_of_odd_floats_equals_tflm_in_python_and_c(
     operator: str, oracle: Oracle, tmp_path: Path
 ) -> None:
@@ -115,7 +117,7 @@ def test_fused_activation_of_odd_floats_equals_tflm_in_python_and_c(
             assert_same(graph, [*map(_with_one_nan, run)], outputs)
 
 
-@pytest.mark.parametrize(("activation", "wanted"), [("RELU", 0.0), ("RELU6", 6.0), ("RELU_N1_TO_1", 1.0)])
+@pytest.mark.parametrize(("activation", "wanted"), sample([("RELU", 0.0), ("RELU6", 6.0), ("RELU_N1_TO_1", 1.0)]))
 def test_svdf_of_no_number_is_a_bound_in_python_and_on_the_device(
     activation: str, wanted: float, oracle: Oracle
 ) -> None:

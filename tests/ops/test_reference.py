@@ -21,7 +21,7 @@ from tests.support.operator_models import OPERATOR_MODELS, Case, cases
 
 
 @pytest.mark.parametrize("operator", operators())
-@settings(max_examples=amount(6, 100))
+@settings(max_examples=amount(3, 100))
 @given(data=st.data())
 def test_reference_any_model_of_one_operator_equals_tflm(operator: str, data: st.DataObject, oracle: Oracle) -> None:
     """Inside the planned arena each operator gives TFLM's bits, whatever its shapes, attributes and quantization.

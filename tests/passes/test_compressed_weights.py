@@ -98,7 +98,7 @@ def test_weights_that_a_pass_changes_are_looked_up_no_more() -> None:
     assert _kernels(replace(graph, tensors=tensors))[0] == "kibi_conv2d_s8"
 
 
-@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("per_channel", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_codebooks_and_decoded_weights_give_the_same_bits(per_channel: bool, tmp_path: Path) -> None:
     """In Python, in C on this machine, and on the emulated cores; with less flash."""
     graph = parse_tflite(_network(16, per_channel=per_channel, channels=10), "m.tflite")
@@ -154,6 +154,7 @@ def test_weights_of_int4_and_unpacked_ones_give_the_same_bits(tmp_path: Path) ->
     assert HostEngine(library).run(_inputs(packed))[0].tolist() == expected
 
 
+@pytest.mark.slow
 @zoo.requires_zoo
 @pytest.mark.parametrize("how", [pytest.param("legacy", marks=pytest.mark.slow), "decode"])
 def test_compressed_real_model_needs_less_flash_and_decompressed_fewer_instructions(how: str, tmp_path: Path) -> None:

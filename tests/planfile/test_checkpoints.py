@@ -25,7 +25,7 @@ from kibi.toolchain import build_image
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 from tests.ops.comparison import graph_of
 from tests.planfile.c_model import PAUSED, CModel
-from tests.support.amount import amount
+from tests.support.amount import amount, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.slots import CALLBACK, Functions, Slots
@@ -106,7 +106,7 @@ def test_shipped_model_goes_on_from_each_place() -> None:
     assert saved < 1.05 * live
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+@pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 1))
 def test_any_operator_goes_on_from_each_place(operator: str) -> None:
     """Scratch that is not saved is nothing that a later step needs, of no operator; variables are saved with their changes."""
     for seed in range(amount(2, 12)):
@@ -408,7 +408,7 @@ def _survives(graph: Graph, folder: Path, target: str, *, steps: int, cuts: int)
     ("graph", "target", "steps"),
     [
         (residual_network(), "cortex-m4", 2),
-        (pooled_network("MEAN"), "cortex-m0plus", 2),
+        pytest.param(pooled_network("MEAN"), "cortex-m0plus", 2, marks=pytest.mark.slow),
         (two_input_network(), "cortex-m4", 3),
     ],
     ids=lambda each: getattr(each, "name", str(each)),

@@ -35,7 +35,7 @@ def _compare(name: str) -> None:
 
 
 @zoo.requires_zoo
-@pytest.mark.parametrize("name", sample(_MODELS, _MODELS[3::18]))
+@pytest.mark.parametrize("name", sample(_MODELS, _MODELS[3::40]))
 def test_real_model_agrees_on_the_device(name: str) -> None:
     """Some in each run."""
     _compare(name)

@@ -28,7 +28,7 @@ from tests.planfile.c_model import CModel
 from tests.planfile.file_constants import constants_of
 from tests.planfile.mutants import with_digest
 from tests.planfile.test_weights import NETWORKS, planned_file, random_ranges, weights_end
-from tests.support.amount import amount
+from tests.support.amount import amount, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.zoo import catalog, requires_zoo
@@ -45,7 +45,7 @@ def _steps_before(file: PlanFile, byte: int) -> int:
 
 
 @pytest.mark.parametrize("granularity", ["row", "tensor"])
-@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+@pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 1))
 def test_fences_say_which_steps_read_constants(operator: str, granularity: str) -> None:
     """Exactly: those in graphs inside of operators are read by the nodes that reach them, and by no others."""
     for seed in range(amount(1, 12)):
@@ -121,7 +121,7 @@ def test_no_write_makes_a_file_that_open_would_refuse(
     assert min(opened, refused, taken) > amount(3, 10)
 
 
-@pytest.mark.parametrize("kernel", sorted(PARAMS))
+@pytest.mark.parametrize("kernel", share(sorted(PARAMS), 0, 2))
 def test_contract_says_which_elements_it_looks_at(kernel: str) -> None:
     """Also that of a core that leaves out parts: what such a core looks at, the writer of a file knows."""
     for without in (frozenset[str](), frozenset(PARAMS[kernel].parts)):

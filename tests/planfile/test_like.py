@@ -26,6 +26,7 @@ from kibi.planfile.writer import written_file
 from kibi.planner import validate
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 from tests.passes.sparse_networks import sparse_graphs
+from tests.support.amount import amount
 
 _Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
@@ -115,7 +116,7 @@ def test_other_weights_of_a_file_with_fences_are_all_behind_them(graph: Graph) -
     assert HEADER.size_bytes <= min(differ) <= max(differ) < end
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=amount(10, 30), suppress_health_check=[HealthCheck.too_slow])
 @given(sparse_graphs(), st.integers(0, 1 << 16), st.booleans())
 def test_file_like_another_has_its_layout_or_says_why_not(graph: Graph, seed: int, is_rough: bool) -> None:
     """Networks with constant channels: some wake up, others become constant. The bits are always those of the new model."""

@@ -24,7 +24,7 @@ from tests.ops.comparison import graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.planfile.mutants import mutants, with_digest
 from tests.support import zoo
-from tests.support.amount import IS_EXHAUSTIVE, amount, sample
+from tests.support.amount import IS_EXHAUSTIVE, amount, sample, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.wider_models import WIDER_MODELS
@@ -74,7 +74,7 @@ def test_every_kernel_has_a_form() -> None:
     assert names() == set(PARAMS)
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+@pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 0, 2))
 def test_drawn_models_of_an_operator_agree(operator: str) -> None:
     """Several drawn models of each operator, for several targets."""
     for models in (OPERATOR_MODELS, WIDER_MODELS):
@@ -85,7 +85,7 @@ def test_drawn_models_of_an_operator_agree(operator: str) -> None:
 
 
 @pytest.mark.parametrize("goal", ["speed", "flash"])
-@pytest.mark.parametrize("geometry", sample([(each,) for each in _GEOMETRIES], [(each,) for each in _GEOMETRIES[1::2]]))
+@pytest.mark.parametrize("geometry", sample([(each,) for each in _GEOMETRIES], [(each,) for each in _GEOMETRIES[1::4]]))
 def test_convolutions_with_packed_constants_agree(geometry: Geometry, goal: str) -> None:
     """Layers of many geometries, with the constants that suit a target and a goal."""
     graph = graph_of(convolution(geometry))
@@ -103,7 +103,7 @@ def test_convolutions_with_weights_of_int4_agree(goal: str) -> None:
 
 
 @zoo.requires_zoo
-@pytest.mark.parametrize("name", sample(_MODELS, _MODELS[2::7]))
+@pytest.mark.parametrize("name", sample(_MODELS, _MODELS[2::20]))
 def test_real_model_agrees(name: str) -> None:
     """Real models, planned by the row."""
     for seed, target in enumerate(_targets(len(name), 1)):
@@ -137,7 +137,7 @@ def test_engine_is_c_or_numpy() -> None:
         kibi.open_plan(file, engine="fortran")
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+@pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 0))
 def test_mutants_run_or_are_refused(operator: str) -> None:
     """Files with a right digest and any numbers; none fails in another way, and none takes more than memories have."""
     graph = graph_of(OPERATOR_MODELS[operator](Seeded(1)))

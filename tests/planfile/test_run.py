@@ -53,7 +53,7 @@ def test_drawn_models_of_an_operator_agree(operator: str) -> None:
 
 
 @zoo.requires_zoo
-@pytest.mark.parametrize("name", sample(_MODELS, _MODELS[::5]))
+@pytest.mark.parametrize("name", sample(_MODELS, _MODELS[::9]))
 def test_real_model_agrees(name: str) -> None:
     """Real models, planned by the row."""
     _compare(kibi.load(zoo.catalog()[name].path), target="cortex-m4", turns=3)

@@ -26,7 +26,7 @@ from kibi.runtime import seeded_inputs
 from kibi.targets import target
 from tests.ops.comparison import graph_of
 from tests.ops.convolutions import Geometry, convolution
-from tests.support.amount import amount
+from tests.support.amount import amount, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 
@@ -62,7 +62,7 @@ def _width(file: PlanFile) -> int:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+@pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 2))
 def test_places_are_those_of_the_plan(operator: str, width: int) -> None:
     """What a reader finds for each step of drawn models is where the plan has it; of constants, their memory is compared."""
     for seed in range(amount(1, 8)):

@@ -193,7 +193,10 @@ def test_core_without_parts_is_smaller_and_refuses_layers_that_need_them() -> No
         ("KIBI_CORE_STREAMS", {"input": "streamed"}, 7, "for inputs by the row"),
         ("KIBI_CORE_EXTERNALS", {"input": "external"}, 7, "for external buffers"),
         ("KIBI_CORE_HALVES", {}, 270, "for an order with numbers beyond a byte"),
-        ("KIBI_CORE_WIDE", {"granularity": "tensor"}, 2400, "for an arena of more than 64 KiB"),
+        pytest.param(
+            *("KIBI_CORE_WIDE", {"granularity": "tensor"}, 2400, "for an arena of more than 64 KiB"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_core_leaves_out_what_runs_other_files(part: str, wish: dict[str, str], rows: int, text: str) -> None:

@@ -76,8 +76,14 @@ def _saved(program: Program, file: PlanFile, width: int) -> int:
     return sum(unit + width * len(run.entries) for run in program.runs) - (graph["runs_end"] - graph["runs"])
 
 
-@pytest.mark.parametrize("wish", [{}, {"input": "external"}], ids=["arena", "external"])
-@pytest.mark.parametrize("width", sample([(each,) for each in WIDTHS]))
+@pytest.mark.parametrize(
+    ("width", "wish"),
+    sample(
+        [(width, wish) for width in WIDTHS for wish in ({}, {"input": "external"})],
+        [(1, {}), (4, {"input": "external"})],
+    ),
+    ids=lambda each: str(each) if isinstance(each, int) else each.get("input", "arena"),
+)
 def test_bits_are_those_of_the_plan(width: int, wish: dict[str, str]) -> None:
     """In C, where kernels are where the file expects them and elsewhere, in one go and step by step; and on NumPy."""
     for seed in range(amount(2, 20)):

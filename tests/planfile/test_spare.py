@@ -17,7 +17,7 @@ from kibi.runtime import seeded_inputs
 from tests.engines.networks import pooled_network, residual_network, two_input_network
 from tests.ops.comparison import graph_of
 from tests.planfile.c_model import PAUSED, CModel
-from tests.support.amount import amount
+from tests.support.amount import amount, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 from tests.support.zoo import catalog, requires_zoo
@@ -101,7 +101,7 @@ def test_bytes_that_the_shipped_model_lends_change_no_output() -> None:
     assert lent > 0.95 * free
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+@pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 0))
 def test_bytes_that_any_operator_lends_change_no_output(operator: str) -> None:
     """Windows of all kinds, batches, parts of rows, tables of places, graphs in operators, several outputs."""
     for seed in range(amount(2, 12)):

@@ -29,7 +29,7 @@ from tests.ops.comparison import graph_of
 from tests.planfile.c_model import PAUSED, CModel, block, library
 from tests.planfile.file_constants import FileConstants, Range, constants_of
 from tests.planfile.mutants import with_digest
-from tests.support.amount import amount
+from tests.support.amount import amount, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 
@@ -191,7 +191,7 @@ def test_inference_that_read_old_and_new_bytes_says_so(graph: Graph, granularity
     assert min(clean, mixed) > 0
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+@pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 2))
 def test_weights_of_any_operator_are_written_between_steps(operator: str) -> None:
     """Constants by the row, tables, packed words, graphs inside of operators."""
     for seed in range(amount(2, 10)):

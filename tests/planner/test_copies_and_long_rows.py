@@ -18,6 +18,7 @@ from kibi.selection import Goal, LoweredGraph, select
 from kibi.targets import target
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import Geometry, convolution
+from tests.support.amount import sample, share
 
 
 def _planned(geometry: Geometry, goal: str = "speed") -> tuple[Graph, Plan, LoweredGraph]:
@@ -34,14 +35,18 @@ def _text(graph: Graph, made: Plan, folder: Path, *, slices: bool = False) -> st
 
 @pytest.mark.parametrize(
     "geometry",
-    [
-        Geometry(16, 12, size=(24, 10)),
-        Geometry(16, 12, size=(31, 24)),
-        Geometry(8, 7, kernel=(3, 5), size=(9, 18)),
-        Geometry(24, 24, groups=0, size=(17, 6)),
-        Geometry(32, 24, kernel=(1, 1), size=(9, 7)),
-        Geometry(16, 24, kernel=(1, 1), size=(40, 1)),
-    ],
+    share(
+        [
+            Geometry(16, 12, size=(24, 10)),
+            Geometry(16, 12, size=(31, 24)),
+            Geometry(8, 7, kernel=(3, 5), size=(9, 18)),
+            Geometry(24, 24, groups=0, size=(17, 6)),
+            Geometry(32, 24, kernel=(1, 1), size=(9, 7)),
+            Geometry(16, 24, kernel=(1, 1), size=(40, 1)),
+        ],
+        0,
+        2,
+    ),
     ids=str,
 )
 def test_copies_give_the_same_bits(geometry: Geometry, tmp_path: Path) -> None:
@@ -57,7 +62,7 @@ def test_copies_give_the_same_bits(geometry: Geometry, tmp_path: Path) -> None:
         assert_same(graph, HostEngine(library).run(inputs), wanted)
 
 
-@pytest.mark.parametrize(("channels", "outputs"), [(16, 16), (16, 6), (16, 40), (64, 9)])
+@pytest.mark.parametrize(("channels", "outputs"), sample([(16, 16), (16, 6), (16, 40), (64, 9)]))
 def test_long_rows_give_the_same_bits(channels: int, outputs: int, tmp_path: Path) -> None:
     """All six rows are one call of the kernel, in place or with odd channels; not where rows grow over their input."""
     graph, made, planned = _planned(Geometry(channels, outputs, kernel=(1, 1), size=(6, 5)))
@@ -164,7 +169,9 @@ def test_saved_plan_has_the_same_copies() -> None:
     assert again.wide_calls[0][1].staged_bytes > 0
 
 
-@pytest.mark.parametrize("geometry", [Geometry(16, 8, kernel=(1, 1), size=(6, 5)), Geometry(2, 3, (2, 2), size=(3, 7))])
+@pytest.mark.parametrize(
+    "geometry", share([Geometry(16, 8, kernel=(1, 1), size=(6, 5)), Geometry(2, 3, (2, 2), size=(3, 7))], 1, 2)
+)
 def test_plan_files_make_rows_one_by_one_with_the_parts_that_they_name(geometry: Geometry) -> None:
     """A core with nothing but the file's parts takes the file, and makes each row by itself."""
     graph, made, _ = _planned(geometry)

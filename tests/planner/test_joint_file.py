@@ -18,6 +18,7 @@ from kibi.planner.together import ApplicationBuffer, JointPlan, PlacedBuffer, pl
 from tests.engines.networks import pooled_network
 from tests.planner.changed_fields import fields_of, with_field
 from tests.planner.networks import residual
+from tests.support.amount import amount
 
 _MODELS = (residual(), pooled_network("MEAN"))
 _VALUES: tuple[Any, ...] = (
@@ -51,7 +52,7 @@ def test_joint_plan_that_was_saved_reads_back(tmp_path: Path) -> None:
 def test_every_field_of_a_joint_plan_with_any_value_is_read_or_refused(tmp_path: Path) -> None:
     """Whatever is read and found right is written as C without a word of its own."""
     saved, read = _saved(), 0
-    for number, field in enumerate(fields_of(saved)):
+    for number, field in enumerate([*fields_of(saved)][:: amount(3, 1)]):
         for value in _VALUES:
             try:
                 joint = joint_plan_of(with_field(saved, field, value))

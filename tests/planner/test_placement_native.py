@@ -26,7 +26,7 @@ def _read(name: str) -> Instance:
     return read_instance(path.read_text(encoding="utf-8"), path.name)
 
 
-@pytest.mark.parametrize("compiler", ["zig", "gcc"])
+@pytest.mark.parametrize("compiler", ["zig", pytest.param("gcc", marks=pytest.mark.slow)])
 def test_native_code_under_sanitizers_is_clean_and_right(compiler: str) -> None:
     """Random problems, with all strategies: no bad access, no undefined behaviour, no wrong answer."""
     if compiler == "gcc":

@@ -11,6 +11,7 @@ from kibi.planner.in_place import in_place_rules
 from kibi.planner.planning import Granularity
 from kibi.targets import target
 from tests.planner.networks import by_row, chain, random_network, residual
+from tests.support.amount import share
 from tests.support.choices import Seeded
 from tests.support.zoo import model_path, requires_zoo
 
@@ -39,7 +40,7 @@ def test_plan_zoo_model_activations_meet_the_lower_bound(name: str) -> None:
 
 
 @requires_zoo
-@pytest.mark.parametrize("name", ACTIVATIONS_BYTES)
+@pytest.mark.parametrize("name", share(ACTIVATIONS_BYTES, 1, 2))
 def test_plan_zoo_model_with_scratch_is_right_and_optimal(name: str) -> None:
     """With scratch, and by the row, plans of the benchmark models are right; in the file's order proven optimal."""
     net = load(model_path(name))

@@ -17,6 +17,7 @@ from kibi.planner import Buffer, Granularity, Plan, Run, lifetimes, plan, valida
 from kibi.planner.plan import Handover
 from kibi.targets import target
 from tests.planner.networks import by_row, joined, random_network
+from tests.support.amount import amount
 from tests.support.choices import Drawn, Seeded
 
 M4 = target("cortex-m4")
@@ -55,7 +56,7 @@ def _with(made: Plan, index: int, **changes: int | str) -> Plan:
     return replace(made, buffers=tuple(buffers))
 
 
-@settings(max_examples=40)
+@settings(max_examples=amount(15, 40))
 @given(_networks())
 def test_plan_by_row_is_right_deterministic_and_no_larger_than_by_tensor(net: Graph) -> None:
     """Whatever the network: the naive validator passes it, it comes out the same again, and rows never cost memory."""
@@ -81,7 +82,7 @@ def test_plan_by_row_of_streamed_inputs_is_right(net: Graph) -> None:
     assert streamed.arena_bytes <= plan(net, M4, inputs=Handover.STREAMED).arena_bytes
 
 
-@settings(max_examples=60)
+@settings(max_examples=amount(20, 60))
 @given(_networks())
 def test_plan_by_row_of_any_order_is_right(net: Graph) -> None:
     """An order from elsewhere, with rows of every tensor where they help, passes the validator too."""
@@ -148,7 +149,7 @@ def _covers(given: Buffer, needed: Buffer) -> bool:
     return same and rows and given.start <= needed.start and needed.end <= given.end
 
 
-@settings(max_examples=60)
+@settings(max_examples=amount(20, 60))
 @given(st.integers(0, 4), st.data())
 def test_dropped_or_doubled_run_is_caught(seed: int, data: st.DataObject) -> None:
     """A run that is missing or there twice is caught."""
@@ -158,7 +159,7 @@ def test_dropped_or_doubled_run_is_caught(seed: int, data: st.DataObject) -> Non
     assert _refused(net, replace(made, runs=(*made.runs[: place + 1], *made.runs[place:])))
 
 
-@settings(max_examples=60)
+@settings(max_examples=amount(20, 60))
 @given(st.integers(0, 4), st.data())
 def test_dropped_doubled_or_foreign_buffer_is_caught(seed: int, data: st.DataObject) -> None:
     """A buffer that is missing, there twice, of another size or in a region that does not exist is caught."""

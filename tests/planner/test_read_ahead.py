@@ -66,7 +66,7 @@ def _ahead(model: Graph, plan: Plan) -> int:
     ("mode", "granularity"),
     sample(
         [(mode, granularity) for mode in ("stored", "streamed", "external") for granularity in ("row", "tensor")],
-        [("streamed", "row"), ("external", "tensor")],
+        [("streamed", "row")],
     ),
 )
 @pytest.mark.parametrize("ram", [pytest.param(None, marks=pytest.mark.slow), _AMPLE])

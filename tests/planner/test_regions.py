@@ -29,6 +29,7 @@ from kibi.planner.regions.problem import RegionProblem, Unit
 from kibi.planner.slow_weights import lowered_for
 from kibi.targets import target
 from tests.planner.networks import Window, by_row, chain, constant, graph, residual, tallied
+from tests.support.amount import amount
 
 M4 = target("cortex-m4")
 ROOMY = (Region("fast", 1 << 20, 1.0), Region("slow", 1 << 20, 3.0))
@@ -156,7 +157,7 @@ def test_regions_small_networks_cost_is_the_least(data: st.DataObject) -> None:
         assert found.cost_lower_bound == found.cost
 
 
-@settings(max_examples=60)
+@settings(max_examples=amount(20, 60))
 @given(st.data())
 def test_regions_plans_are_right_and_cost_what_they_say(data: st.DataObject) -> None:
     """Capacities hold, each tensor is in one region, and the stated cost is that of the bytes counted step by step."""
@@ -399,7 +400,7 @@ def test_validate_weights_begin_where_an_array_can() -> None:
         validate(net, _use(made, size_bytes=start + use.weights_bytes - 1))
 
 
-@settings(max_examples=60)
+@settings(max_examples=amount(20, 60))
 @given(st.data())
 def test_validate_buffer_in_another_region_is_caught(data: st.DataObject) -> None:
     """A buffer that is moved to another region is caught: the stated cost is another one, if nothing else."""

@@ -24,6 +24,7 @@ from tests.engines.networks import residual_network
 from tests.planner.networks import Sum, Total, Window, chain, graph, random_network, residual, tallied
 from tests.planner.row_optimum import smallest_peak
 from tests.support import zoo
+from tests.support.amount import share
 from tests.support.choices import Seeded
 
 M4 = kibi.target("cortex-m4")
@@ -51,7 +52,7 @@ def test_row_order_states_the_peak_of_its_buffers(graph: Graph) -> None:
     assert order.peak_bytes <= whole_order(graph).peak_bytes == _peak(graph, whole_order(graph).runs)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", share(range(30), 0, 2))
 def test_row_orders_of_random_networks_state_the_peaks_of_their_buffers(seed: int) -> None:
     """Accumulators, shared scratch, several inputs, outputs and readers: all orders are possible, with the peaks they state."""
     graph = _with_scratch(seed)
@@ -62,7 +63,7 @@ def test_row_orders_of_random_networks_state_the_peaks_of_their_buffers(seed: in
         assert orders[0].lower_bound_bytes == order.lower_bound_bytes <= order.peak_bytes
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", share(range(60), 0, 2))
 def test_row_order_of_a_small_network_is_the_best_of_all_and_the_bound_says_so(seed: int) -> None:
     """Of all orders of row steps, each tried, none has a smaller peak; with scratch the bound is never above the best."""
     graph = random_network(Seeded(seed), 2 + seed % 4, 4)
@@ -73,7 +74,7 @@ def test_row_order_of_a_small_network_is_the_best_of_all_and_the_bound_says_so(s
     assert order.lower_bound_bytes <= smallest_peak(graph) <= order.peak_bytes
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", share(range(30), 1, 2))
 def test_bounds_and_cuts_without_search_are_right(seed: int) -> None:
     """What cuts say of their peak holds, up to scratch that is not held as long; minimum cuts exceed no order found."""
     steps = row_steps(_with_scratch(seed))
@@ -163,7 +164,7 @@ def test_tensors_are_joined_where_the_peak_allows() -> None:
 
 
 @zoo.requires_zoo
-@pytest.mark.parametrize("name", [name for name in zoo.BENCHMARKS if name != "tflm_hello_int8"])
+@pytest.mark.parametrize("name", share((name for name in zoo.BENCHMARKS if name != "tflm_hello_int8"), 1, 2))
 def test_plan_by_row_of_a_benchmark_model_is_valid_and_no_larger(name: str) -> None:
     """On every benchmark model the row plan passes the validator and needs no more than whole tensors."""
     model = kibi.load(zoo.model_path(name))

@@ -14,6 +14,7 @@ from kibi.planner.order.orders import file_order
 from kibi.targets import target
 from tests.planner.networks import Sum, Tally, Window, graph
 from tests.planner.test_in_place import Shifting
+from tests.support.amount import share
 
 M4 = target("cortex-m4")
 
@@ -57,7 +58,7 @@ def _damaged(rng: random.Random, made: Plan) -> Iterator[Plan]:
         yield replace(made, buffers=tuple(buffers))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", share(range(60), 0, 2))
 def test_runs_at_once_and_steps_one_by_one_find_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """For drawn networks, their plans, and plans that are damaged: the same sentences."""
     rng = random.Random(seed)

@@ -19,6 +19,7 @@ from kibi.planner.order.order_search import Stretch, beam, search
 from kibi.planner.order.precedence import precedence
 from kibi.planner.order.topological import TopologicalOrder, smallest_peak_order
 from tests.planner.networks import chain, residual
+from tests.support.amount import amount, share
 from tests.support.choices import Choices, Drawn, Seeded
 from tests.support.loose_models import load_loosely, opaque_graph
 from tests.support.zoo import requires_zoo, zoo_path
@@ -150,7 +151,7 @@ def test_order_without_search_has_a_true_bound(seed: int) -> None:
     assert quick.lower_bound_bytes <= exact.peak_bytes <= quick.peak_bytes
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", share(range(4), 1, 2))
 def test_beam_and_local_search_give_orders_that_can_run(seed: int) -> None:
     """What is found without proof can run, and improving makes nothing worse."""
     graph = random_graph(Seeded(seed), 60, 30)
@@ -192,7 +193,7 @@ def test_least_context_is_met_by_its_set(seed: int) -> None:
 def test_order_same_graph_same_order() -> None:
     """The search is deterministic, with a proof and without."""
     graph = random_graph(Seeded(5), 40, 20)
-    for limit in (0, 100, 3000):
+    for limit in (0, 100, 3000)[:: amount(2, 1)]:
         assert order_of(graph, state_limit=limit) == order_of(graph, state_limit=limit)
 
 

@@ -41,7 +41,7 @@ def quantized(activation: str) -> Model:
     return quantize_network(Network.of(uneven(activation).file(), "model.tflite"), rows_of(128, 1), Wishes())
 
 
-@pytest.mark.parametrize("activation", ["RELU", "RELU6"])
+@pytest.mark.parametrize("activation", ["RELU", pytest.param("RELU6", marks=pytest.mark.slow)])
 def test_uneven_channels_are_made_even_and_the_accuracy_comes_back(activation: str) -> None:
     """Where ranges of the data lose most of the signal, the improved model has 6 dB more, on inputs that it has not seen."""
     plain = quantized(activation)

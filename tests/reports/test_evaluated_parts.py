@@ -21,6 +21,7 @@ from kibi.errors import DataWarning, InputError, ToolchainError
 from kibi.reports import evaluated_parts
 from kibi.reports.evaluating import Request, evaluate
 from tests.clusters.processes import Processes, three_workers
+from tests.support.amount import share
 
 GLYPHS = kibi.load(demo.model_path())
 
@@ -69,13 +70,17 @@ def _saved(folder: Path, count: int, **further: Any) -> Path:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {},
-        {"most": 33},
-        {"most": 3},
-        {"score": "class:1", "truth": True},
-        {"reference": GLYPHS, "labels": [f"digit {number}" for number in range(10)]},
-    ],
+    share(
+        [
+            {},
+            {"most": 33},
+            {"most": 3},
+            {"score": "class:1", "truth": True},
+            {"reference": GLYPHS, "labels": [f"digit {number}" for number in range(10)]},
+        ],
+        0,
+        2,
+    ),
     ids=str,
 )
 def test_parts_give_the_figures_of_one_machine(options: dict[str, Any], tmp_path: Path) -> None:

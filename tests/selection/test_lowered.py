@@ -58,7 +58,13 @@ def test_a_small_core_gets_no_scratch_for_kernels_that_it_does_not_have(glyphs: 
 
 
 @requires_zoo
-@pytest.mark.parametrize(("name", "core"), sample(product(_ARENAS, ["cortex-m0plus", "cortex-m3"])))
+@pytest.mark.parametrize(
+    ("name", "core"),
+    sample(
+        product(_ARENAS, ["cortex-m0plus", "cortex-m3"]),
+        [("tinymaix_cifar10_q", "cortex-m0plus"), ("tflm_person_detect", "cortex-m3")],
+    ),
+)
 def test_arenas_of_real_models_hold_what_their_kernels_need(name: str, core: str) -> None:
     """The scratch of kernels for another core is not in them."""
     graph = kibi.simplify(kibi.load(model_path(name)))

@@ -28,3 +28,16 @@ def sample(cases: Iterable[tuple[Any, ...]], usual: Collection[tuple[Any, ...]] 
     if missing:
         raise ValueError(f"the sample has cases that do not exist: {missing}")
     return [pytest.param(*case, marks=[] if case in chosen else [pytest.mark.slow]) for case in listed]
+
+
+def share(cases: Iterable[Any], part: int, of: int = 3) -> list[Any]:
+    """Returns the cases of a test whose like are in other tests; each run tries every `of`-th of them, and the others are `slow`.
+
+    Args:
+        cases: the values of the parameter.
+        part: which case is the first in each run; tests that look at the same cases take different parts.
+        of: how many parts there are.
+    """
+    return [
+        pytest.param(case, marks=[] if number % of == part else [pytest.mark.slow]) for number, case in enumerate(cases)
+    ]

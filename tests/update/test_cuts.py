@@ -49,8 +49,8 @@ def outcome_of(program: Path, sizes: Sizes, pair: Pair, *packages: bytes) -> tup
 @pytest.mark.parametrize(
     ("name", "every", "is_delta"),
     [
-        ("sector 256, unit 4", 13, True),
-        ("sector 4096, unit 8", 5, False),
+        ("sector 256, unit 4", 31, True),
+        ("sector 4096, unit 8", 11, False),
         pytest.param("sector 512, unit 16, ECC", 3, True, marks=pytest.mark.slow),
         pytest.param("sector 128, unit 1", 1, True, marks=pytest.mark.slow),
         pytest.param("sector 512, unit 256", 1, True, marks=pytest.mark.slow),

@@ -33,7 +33,7 @@ from tests.support import zoo
 from tests.support.amount import amount
 
 _HERE = Path(__file__).parent
-_MUTANTS = amount(10_000, 1_000_000)
+_MUTANTS = amount(4_000, 1_000_000)
 _OPTIONS = "abort_on_error=0:halt_on_error=1:detect_leaks=0"
 _COMPARED = amount(16, 8)
 """Python decodes one of so many mutants."""

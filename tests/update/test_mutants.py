@@ -13,7 +13,7 @@ from kibi.planfile.package_records import PACKAGE
 from tests.support.amount import amount
 from tests.update.packages import HEAD_BYTES, Sizes, file_of, package_of, program_of, sent, signature_of
 
-_MUTANTS = amount(10_000, 1_000_000)
+_MUTANTS = amount(4_000, 1_000_000)
 _AT_ONCE = 5_000
 _SIZES = Sizes(1024, 8, 3072, 2048)
 _EDGES = (0, 1, 2, 3, 4, 255, 256, 257, 4096, 65536, 65537, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF)

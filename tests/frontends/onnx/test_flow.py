@@ -18,7 +18,7 @@ from kibi.tflm import Oracle
 from tests.frontends.onnx.elsewhere import computed_elsewhere
 from tests.frontends.onnx.flow_networks import flow_network
 from tests.frontends.onnx.running import given, run, run_onnx, taken
-from tests.support.amount import amount
+from tests.support.amount import amount, share
 from tests.support.choices import Seeded
 
 _REALS, _INTEGERS, _TRUTHS = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -66,7 +66,7 @@ def unrolled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("unrolled")
-@pytest.mark.parametrize("seed", range(amount(25, 300)))
+@pytest.mark.parametrize("seed", share(range(amount(25, 300)), 1, amount(2, 1)))
 def test_drawn_network_computes_what_onnx_runtime_does_and_tflm_the_same(seed: int, oracle: Oracle) -> None:
     """Branches and loops within one another, which take values from outside."""
     case = flow_network(Seeded(seed))

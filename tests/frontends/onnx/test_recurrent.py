@@ -9,6 +9,7 @@ from kibi.frontends.onnx import convert
 from kibi.frontends.tflite import parse_tflite
 from tests.frontends.onnx.elsewhere import computed_elsewhere
 from tests.frontends.onnx.running import run, run_onnx
+from tests.support.amount import share
 from tests.support.onnx_models import OnnxBuilder
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -40,7 +41,7 @@ def _model(op: str, direction: str, steps: int, batch: int, *, is_full: bool) ->
 
 
 @pytest.mark.parametrize("op", _GATES)
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("direction", share(["forward", "reverse", "bidirectional"], 2))
 @pytest.mark.parametrize("is_full", [False, True])
 def test_recurrent_layer_computes_what_onnx_runtime_does(op: str, direction: str, is_full: bool) -> None:
     """All outputs, of one sequence and of several, up to the rounding of float32."""

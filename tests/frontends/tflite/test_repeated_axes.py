@@ -16,6 +16,7 @@ from kibi.targets import target
 from kibi.tflm import Oracle
 from tests.ops.batch import Batch
 from tests.ops.comparison import assert_same
+from tests.support.amount import sample
 
 _SHAPE = (2, 2, 3, 2, 3, 2)
 _Shapes = list[tuple[int, ...]]
@@ -38,8 +39,9 @@ def _model(name: str, shapes: _Shapes, constants: dict[int, np.ndarray] | None =
     return b.finish([y])
 
 
-@pytest.mark.parametrize("rank", [5, 6])
-@pytest.mark.parametrize("name", ["SUB", "LESS"])
+@pytest.mark.parametrize(
+    ("name", "rank"), sample([("SUB", 5), ("SUB", 6), ("LESS", 6), ("LESS", 5)], [("SUB", 6), ("LESS", 5)])
+)
 def test_broadcast_along_any_axes_equals_tflm(name: str, rank: int, oracle: Oracle) -> None:
     """Each input has any of the axes."""
     rng = np.random.default_rng(rank)
