@@ -262,6 +262,7 @@ def test_choice_follows_what_is_proven(changes: Values, kernel: str) -> None:
         (Geometry(8, 8, groups=0, size=(4, 5)), -128, 127, ""),
         (Geometry(8, 8, groups=0, size=(4, 1)), -128, 127, ""),  # a pixel alone
         (Geometry(8, 8, groups=0, size=(3, 5)), 3, 90, "CLAMPS"),
+        (Geometry(8, 8, groups=0, size=(3, 5)), 3, 127, "CLAMPS"),
         (Geometry(7, 7, groups=0, size=(4, 5)), -128, 127, "ODD_CHANNELS"),
         (Geometry(7, 7, groups=0, size=(4, 1)), -128, 127, "ODD_CHANNELS"),
     ],

@@ -128,6 +128,22 @@ ARM_KERNELS = (
         ("tests/kernels/test_depthwise_variants.py", "-k", "rows_may_be_overwritten"),
     ),
     Mutation(
+        "kernels.m4-depthwise-forgets-a-second-column-outside",
+        "kernels/armv7em/kibi_depthwise_conv2d_s8_3x3_row.h",
+        "((int32_t)stride - pad)",
+        "((int32_t)stride + pad)",
+        "A row goes by blocks where two of its windows reach outside on the left.",
+        ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows and not cortex-m3"),
+    ),
+    Mutation(
+        "kernels.m4-depthwise-leaves-out-clamps-that-cut",
+        "kernels/params/depthwise_conv2d.py",
+        '"KIBI_DEPTHWISE_3X3_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),',
+        '"KIBI_DEPTHWISE_3X3_OF_CLAMPS": ("activation_min <= 127", "127 <= activation_max"),',
+        "A library has no code that cuts outputs from below.",
+        ("tests/kernels/test_depthwise_variants.py", "-k", "parts_that"),
+    ),
+    Mutation(
         "kernels.m4-maximum-is-unsigned",
         "kernels/armv7em/kibi_largest4.h",
         '__asm__("ssub8 %0, %1, %2\\n\\t"',

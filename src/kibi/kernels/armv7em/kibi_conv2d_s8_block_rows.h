@@ -384,6 +384,12 @@ static inline int32_t pixels_done(const task *t)
 #endif
 }
 
+/* Output channels, but for the last one of an odd number. */
+static inline int32_t paired_channels(const kibi_conv2d_s8_blocks_params *p)
+{
+    return KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS ? p->output_channels & ~1 : p->output_channels;
+}
+
 /* Computes the last one of an odd number of channels of all blocks, after the others, and throws its neighbour away. */
 static KIBI_NOINLINE void odd_channel(int8_t *output, task *t)
 {
@@ -486,15 +492,16 @@ static inline __attribute__((always_inline)) void kibi_conv2d_block_row(int8_t *
     KIBI_ASSERT(left > 1 && scratch != NULL);
     begin_row(&t, rows, p, scratch);
     do {
-        t.pixels = kibi_block_pixels(left, t.params->pixels);
+        /* Where no block has four pixels, the compiler sees that from the bits that are left. */
+        t.pixels = kibi_block_pixels(left, KIBI_CONV2D_BLOCKS_OF_4 ? t.params->pixels : t.params->pixels & 3);
         widen_blocks(&t, left);
         t.block.stream = KIBI_AT(int32_t, t.params, stream);
-        set_blocks(&t, output, output + (t.params->output_channels & ~1));
-        if (t.params->output_channels > 1) {
+        set_blocks(&t, output, output + paired_channels(t.params));
+        if (!KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS || t.params->output_channels > 1) {
             compute(&t.block, t.pixels);
         }
         if (KIBI_CONV2D_BLOCKS_OF_ODD_CHANNELS && t.params->output_channels % 2 != 0) {
-            odd_channel(output + (t.params->output_channels & ~1), &t);
+            odd_channel(output + paired_channels(t.params), &t);
         }
         output += pixels_done(&t) * t.params->output_channels;
         left -= pixels_done(&t);
