@@ -148,17 +148,22 @@ def test_channels_one_part_after_another_equal_the_definition(kernels: Kernels) 
     assert {(pixels, True, 0) for pixels in (2, 3, 4)} <= tried
 
 
-@pytest.mark.parametrize(("pixels", "blocks"), [(3, 1), (4, 1), (4, 2)])
-def test_columns_with_the_parts_that_a_layer_needs_give_the_same_bits(pixels: int, blocks: int) -> None:
-    """A library without blocks of four pixels, or without two of them side by side, leaves their part out."""
+@pytest.mark.parametrize(
+    ("pixels", "blocks", "in_passes"), [(3, 1, False), (4, 1, False), (4, 2, False), (3, 1, True), (4, 1, True)]
+)
+def test_columns_with_the_parts_that_a_layer_needs_give_the_same_bits(
+    pixels: int, blocks: int, in_passes: bool
+) -> None:
+    """A library without blocks of four pixels, two of them side by side, or passes leaves their part out."""
     rng = np.random.default_rng(1)
-    layers = (_layer(rng, _SUM_LIMITS[_COLUMNS]) for _ in range(60))
+    layers = (_layer(rng, _SUM_LIMITS[_COLUMNS], is_deep=in_passes) for _ in range(60))
     ways = ((layer, way, way.params_as(Conv2DColumnsParams)) for layer in layers for way in _ways(layer, _COLUMNS))
     parity = 2 - blocks  # two blocks are for even numbers of channels
     layer, packed = next(
         (layer, way)
         for layer, way, its in ways
         if (its.pixels, its.blocks, its.output_channels % 2) == (pixels, blocks, parity)
+        and (its.rows_at_once * its.channels_at_once < its.kernel_rows * its.input_channels) == in_passes
     )
     kernels = linked((_COLUMNS,), "cortex-m4", "zig", "s", packed.features)
     np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected)

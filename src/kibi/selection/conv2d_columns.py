@@ -30,6 +30,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     parts = {
         "OF_4": way.pixels == _FOUR,
         "SIDE_BY_SIDE": way.blocks > 1,
+        "IN_PASSES": way.rows_at_once * way.channels_at_once < layer.kernel_rows * layer.input_channels,
         "OF_ODD_CHANNELS": layer.output_channels % 2 != 0,
     }
     params = Conv2DColumnsParams(

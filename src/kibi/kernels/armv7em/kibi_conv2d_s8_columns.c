@@ -94,7 +94,7 @@ static KIBI_NOINLINE int32_t add_block(kibi_conv2d_s8_columns_task *b, const int
 static inline void channels(kibi_conv2d_s8_columns_task *b, int32_t count, int32_t pixels)
 {
     const int is_odd = KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS && (count & 1) != 0;
-    const int is_last = (b->flags & KIBI_PASS_TO_SUMS) == 0;
+    const int is_last = !KIBI_CONV2D_COLUMNS_IN_PASSES || (b->flags & KIBI_PASS_TO_SUMS) == 0;
     const int32_t paired = is_odd ? count + (is_last ? -1 : 1) : count;
     b->end = b->output + paired;
     if (paired != 0) {
@@ -105,6 +105,26 @@ static inline void channels(kibi_conv2d_s8_columns_task *b, int32_t count, int32
     }
 }
 
+/* Sets what a task has of a layer: all but its block, its channels and its way through them. */
+static KIBI_NOINLINE void begin_row(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p, void *scratch)
+{
+    const uint32_t each = 0x01010101u;
+    const int32_t elements = p->rows_at_once * p->channels_at_once;
+    b->columns = address_before(scratch);
+    b->zero_point = p->output_zero_point;
+    b->sums = (int32_t *)scratch + (p->pixels + MORE_COLUMNS) * elements / 2;
+    b->groups = elements / 4;
+    b->low = (uint8_t)p->activation_min * each;
+    b->high = (uint8_t)p->activation_max * each;
+}
+
+static inline int32_t flags_of(const kibi_conv2d_s8_columns_params *p, int32_t pixels)
+{
+    const int32_t clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX ? KIBI_PASS_CLAMPS : 0;
+    return clamps + (pixels == 4 ? KIBI_PASS_FOUR : pixels == 3 ? KIBI_PASS_THREE : 0);
+}
+
+#if KIBI_CONV2D_COLUMNS_IN_PASSES
 /* Where outputs wait: after the sums. */
 static inline int8_t *waiting_of(const kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p)
 {
@@ -132,25 +152,6 @@ static KIBI_NOINLINE void write(int8_t *output, const int8_t *waiting, const kib
         }
         begin += count;
     }
-}
-
-/* Sets what a task has of a layer: all but its block, its channels and its way through them. */
-static KIBI_NOINLINE void begin_row(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p, void *scratch)
-{
-    const uint32_t each = 0x01010101u;
-    const int32_t elements = p->rows_at_once * p->channels_at_once;
-    b->columns = address_before(scratch);
-    b->zero_point = p->output_zero_point;
-    b->sums = (int32_t *)scratch + (p->pixels + MORE_COLUMNS) * elements / 2;
-    b->groups = elements / 4;
-    b->low = (uint8_t)p->activation_min * each;
-    b->high = (uint8_t)p->activation_max * each;
-}
-
-static inline int32_t flags_of(const kibi_conv2d_s8_columns_params *p, int32_t pixels)
-{
-    const int32_t clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX ? KIBI_PASS_CLAMPS : 0;
-    return clamps + (pixels == 4 ? KIBI_PASS_FOUR : pixels == 3 ? KIBI_PASS_THREE : 0);
 }
 
 /* Where the columns of a task are. */
@@ -208,6 +209,7 @@ static KIBI_NOINLINE void in_passes(int8_t *output, const int8_t *const *rows, c
         output += pixels * p->output_channels;
     }
 }
+#endif
 
 void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_columns_params *params,
                             void *scratch)
@@ -217,10 +219,12 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
     int32_t pixels;
     kibi_conv2d_s8_columns_task b;
     KIBI_ASSERT(p->output_width > 1 && scratch != NULL);
+#if KIBI_CONV2D_COLUMNS_IN_PASSES
     if (p->rows_at_once * p->channels_at_once != p->kernel_rows * p->input_channels) {
         in_passes(output, rows, p, scratch);
         return;
     }
+#endif
     begin_row(&b, p, scratch);
     b.output = output;
     b.distance = p->output_channels;

@@ -102,36 +102,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
     "add r4, r4, #276\n"                             \
     "b 2f\n"                                         \
     "1:\n" /* fewer pixels */
-#define ENTER_KEPT_OF_4                              \
-    "tst r3, #16\n"                                  \
-    "beq 7f\n"                                       \
-    "tst r3, #2\n"                                   \
-    "beq 6f\n"                                       \
-    "adr.w r5, 37f + 1\n"                            \
-    "adr.w r6, 39f + 1\n"                            \
-    "6:\n" /* r5: how a pair begins */               \
-    "tst r3, #1\n"                                   \
-    "beq 7f\n"                                       \
-    "adr.w r5, 38f + 1\n"                            \
-    "7:\n" /* the same, from earlier sums */
-#define KEPT_OF_4                                    \
-    "37:\n" /* as label 11, of four pixels */        \
-    "ldr r12, [sp, #32]\n"                           \
-    "add r12, r12, #32\n"                            \
-    "str r12, [sp, #32]\n"                           \
-    "b 10f\n"                                        \
-    "38:\n" /* as label 12 */                        \
-    "ldr r12, [sp, #32]\n"                           \
-    "ldm r12!, {r4, r5, r6, r7, r8, r9, r10, r11}\n" \
-    "str r12, [sp, #32]\n"                           \
-    "b 13f\n"                                        \
-    "39:\n" /* as label 60 */                        \
-    "ldr r12, [sp, #32]\n"                           \
-    "stmdb r12, {r4, r5, r6, r7, r8, r9, r10, r11}\n" \
-    "ldr r1, [sp]\n"                                 \
-    "ldr r12, [sp, #16]\n"                           \
-    "add r1, r1, #2\n"                               \
-    "b 72f\n"
 #define LOOP_OF_4                                    \
     ".p2align 2\n"                                   \
     "35:\n" /* the loop of four pixels */            \
@@ -149,8 +119,6 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
 #define STORE_FOURTH "strh r10, [r1, r5]\n"
 #else
 #define ENTER_FOUR
-#define ENTER_KEPT_OF_4
-#define KEPT_OF_4
 #define LOOP_OF_4
 #define CUT_FOURTH
 #define STORE_FOURTH
@@ -213,6 +181,87 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
 #define PAIR_OF_TWO
 #endif
 
+/* The same for passes of blocks of four pixels. */
+#if KIBI_CONV2D_COLUMNS_OF_4 && KIBI_CONV2D_COLUMNS_IN_PASSES
+#define ENTER_KEPT_OF_4                              \
+    "tst r3, #16\n"                                  \
+    "beq 7f\n"                                       \
+    "tst r3, #2\n"                                   \
+    "beq 6f\n"                                       \
+    "adr.w r5, 37f + 1\n"                            \
+    "adr.w r6, 39f + 1\n"                            \
+    "6:\n" /* r5: how a pair begins */               \
+    "tst r3, #1\n"                                   \
+    "beq 7f\n"                                       \
+    "adr.w r5, 38f + 1\n"                            \
+    "7:\n" /* the same, from earlier sums */
+#define KEPT_OF_4                                    \
+    "37:\n" /* as label 11, of four pixels */        \
+    "ldr r12, [sp, #32]\n"                           \
+    "add r12, r12, #32\n"                            \
+    "str r12, [sp, #32]\n"                           \
+    "b 10f\n"                                        \
+    "38:\n" /* as label 12 */                        \
+    "ldr r12, [sp, #32]\n"                           \
+    "ldm r12!, {r4, r5, r6, r7, r8, r9, r10, r11}\n" \
+    "str r12, [sp, #32]\n"                           \
+    "b 13f\n"                                        \
+    "39:\n" /* as label 60 */                        \
+    "ldr r12, [sp, #32]\n"                           \
+    "stmdb r12, {r4, r5, r6, r7, r8, r9, r10, r11}\n" \
+    "ldr r1, [sp]\n"                                 \
+    "ldr r12, [sp, #16]\n"                           \
+    "add r1, r1, #2\n"                               \
+    "b 72f\n"
+#else
+#define ENTER_KEPT_OF_4
+#define KEPT_OF_4
+#endif
+
+/* What passes need besides the rest, of two and three pixels: how a pair begins before its sums are kept, from those of earlier rows, or
+ * from biases; and how they are kept. */
+#if KIBI_CONV2D_COLUMNS_IN_PASSES
+#define ENTER_PASSES                                 \
+    "tst r3, #3\n"                                   \
+    "beq 9f\n"                                       \
+    "tst r3, #2\n"                                   \
+    "beq 3f\n"                                       \
+    "adr.w r5, 11f + 1\n"                            \
+    "adr.w r6, 60f + 1\n"                            \
+    "3:\n" /* r5: how a pair begins */               \
+    "tst r3, #1\n"                                   \
+    "beq 8f\n"                                       \
+    "adr.w r5, 12f + 1\n"                            \
+    "8:\n" /* the same, from earlier sums */         \
+    ENTER_KEPT_OF_4                                  \
+    "9:\n" /* the same, where all is at once */
+#define PAIRS_OF_PASSES                              \
+    "11:\n" /* a pair whose sums are kept for later rows */\
+    "ldr r12, [sp, #32]\n"                           \
+    /* Past the six sums, which are stored downwards from there after the loop, as label 12 leaves it, too. */\
+    "add r12, r12, #24\n"                            \
+    "str r12, [sp, #32]\n"                           \
+    "b 10f\n"                                        \
+    "12:\n" /* a pair from sums of earlier rows */   \
+    "ldr r12, [sp, #32]\n"                           \
+    "ldm r12!, {r4, r5, r6, r7, r8, r9}\n"           \
+    "str r12, [sp, #32]\n"                           \
+    "b 13f\n"
+#define KEEP_SUMS                                    \
+    "60:\n" /* keep the sums */                      \
+    "ldr r12, [sp, #32]\n"                           \
+    "stmdb r12, {r4, r5, r6, r7, r8, r9}\n"          \
+    "ldr r1, [sp]\n"                                 \
+    "ldr r12, [sp, #16]\n"                           \
+    /* No output is written, but the place of one moves on: it tells when the pairs are done. */\
+    "add r1, r1, #2\n"                               \
+    "b 72f\n"
+#else
+#define ENTER_PASSES
+#define PAIRS_OF_PASSES ""
+#define KEEP_SUMS
+#endif
+
 /* Registers and stack; of two and three pixels, the sums of the others mean nothing:
  *   r0        the stream; before: task
  *   r1        8 bytes before a group's columns; then exponents; while outputs are stored: the output
@@ -266,19 +315,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "add r4, r4, #216\n"
         "2:\n" /* r4: the loop, r6: what follows it */
         "adr.w r5, 10f + 1\n"
-        "tst r3, #3\n"
-        "beq 9f\n"
-        "tst r3, #2\n"
-        "beq 3f\n"
-        "adr.w r5, 11f + 1\n"
-        "adr.w r6, 60f + 1\n"
-        "3:\n" /* r5: how a pair begins */
-        "tst r3, #1\n"
-        "beq 8f\n"
-        "adr.w r5, 12f + 1\n"
-        "8:\n" /* the same, from earlier sums */
-        ENTER_KEPT_OF_4
-        "9:\n" /* the same, where all is at once */
+        ENTER_PASSES
         ENTER_TWO
         "4:\n" /* the same, of two blocks */
         "adr.w r7, 71f + 1\n"
@@ -290,18 +327,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "add r12, sp, #36\n"
         "stm r12, {r4, r5, r6, r7}\n"
         "bx r5\n"
-        /* A pair begins: before its sums are kept, from those of earlier rows, or from biases. */
-        "11:\n" /* a pair whose sums are kept for later rows */
-        "ldr r12, [sp, #32]\n"
-        /* Past the six sums, which are stored downwards from there after the loop, as label 12 leaves it, too. */
-        "add r12, r12, #24\n"
-        "str r12, [sp, #32]\n"
-        "b 10f\n"
-        "12:\n" /* a pair from sums of earlier rows */
-        "ldr r12, [sp, #32]\n"
-        "ldm r12!, {r4, r5, r6, r7, r8, r9}\n"
-        "str r12, [sp, #32]\n"
-        "b 13f\n");
+        PAIRS_OF_PASSES);
     /* Two pixels. */
     __asm__ volatile(
         ".p2align 2\n"
@@ -311,14 +337,7 @@ KIBI_NAKED const int32_t *kibi_conv2d_s8_columns_block(KIBI_IN_REGISTER const ki
         "cmp r1, r12\n"
         "bne.w 20b\n"
         "ldr pc, [sp, #44]\n"
-        "60:\n" /* keep the sums */
-        "ldr r12, [sp, #32]\n"
-        "stmdb r12, {r4, r5, r6, r7, r8, r9}\n"
-        "ldr r1, [sp]\n"
-        "ldr r12, [sp, #16]\n"
-        /* No output is written, but the place of one moves on: it tells when the pairs are done. */
-        "add r1, r1, #2\n"
-        "b 72f\n"
+        KEEP_SUMS
         "50:\n" /* scale two pixels */
         CONSTANTS
         "b 51f\n");

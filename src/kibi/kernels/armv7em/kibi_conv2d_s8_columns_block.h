@@ -13,6 +13,11 @@
 #define KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE 1
 #endif
 
+/* Likewise passes over the windows, with sums that are kept in between. */
+#ifndef KIBI_CONV2D_COLUMNS_IN_PASSES
+#define KIBI_CONV2D_COLUMNS_IN_PASSES 1
+#endif
+
 /* What is to be done, added up. */
 enum {
     KIBI_PASS_FROM_SUMS = 1, /* start from sums of earlier rows, not from biases */

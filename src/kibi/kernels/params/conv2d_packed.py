@@ -200,6 +200,7 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         {
             "KIBI_CONV2D_COLUMNS_OF_4": ("pixels <= 3",),
             "KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE": ("blocks == 1",),
+            "KIBI_CONV2D_COLUMNS_IN_PASSES": ("kernel_rows * input_channels == rows_at_once * channels_at_once",),
             "KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),
         }
     )
