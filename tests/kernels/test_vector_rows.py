@@ -14,8 +14,8 @@ from kibi.targets import target
 from tests.kernels.emulated import Bench, Kernels, linked, run
 from tests.kernels.in_place import differing_distances
 
-_ADD, _MAX = "kibi_add_s8_linear", "kibi_max_pool2d_s8"
-_AVERAGE = "kibi_average_pool2d_s8_accumulate_small"
+_ADD, _MAX, _AVERAGES = "kibi_add_s8_linear", "kibi_max_pool2d_s8", "kibi_average_pool2d_s8"
+_MAX_OF_IMAGE, _AVERAGE = "kibi_max_pool2d_s8_accumulate", "kibi_average_pool2d_s8_accumulate_small"
 _BUILDS = [
     ("cortex-m55", "zig", "s"),
     pytest.param(("cortex-m55", "gcc", "2"), marks=[pytest.mark.slow, pytest.mark.cross]),
@@ -27,6 +27,7 @@ _SHAPES = (
     ((6, 7), 17, (3, 2), (1, 1), "SAME", "NONE"),
     ((4, 5), 40, (2, 5), (2, 1), "VALID", "RELU6"),
     ((3, 4), 1, (1, 7), (1, 3), "SAME", "RELU_N1_TO_1"),
+    ((18, 17), 3, (17, 16), (1, 1), "VALID", "NONE"),
 )
 _WHOLE = (((8, 8), 64), ((25, 5), 12), ((3, 4), 1), ((1, 13), 9), ((16, 16), 19))
 """Images that one window covers."""
@@ -39,7 +40,7 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
     reason = why_not_emulated(target(name))
     if reason:
         pytest.skip(reason)
-    return linked((_ADD, _MAX, _AVERAGE), name, compiler, level)
+    return linked((_ADD, _MAX, _AVERAGES, _MAX_OF_IMAGE, _AVERAGE), name, compiler, level)
 
 
 def _pooling(
@@ -66,13 +67,14 @@ def _data(graph: Graph, rng: np.random.Generator) -> Array:
     return rng.integers(low, 128, graph.views[0]["input"].type.shape).astype(np.int8)
 
 
-def test_largest_elements_equal_the_reference(kernels: Kernels) -> None:
-    """Windows at every edge, rows that are outside, rests of channels, bounds of activations."""
+@pytest.mark.parametrize(("name", "kernel"), [("MAX_POOL_2D", _MAX), ("AVERAGE_POOL_2D", _AVERAGES)])
+def test_windows_equal_the_reference(kernels: Kernels, name: str, kernel: str) -> None:
+    """At every edge, with rows that are outside, rests of channels, bounds of activations, and more elements than 16 bits hold."""
     for seed, shape in enumerate(_SHAPES):
-        graph, rng = _pooling("MAX_POOL_2D", *shape), np.random.default_rng(seed)
+        graph, rng = _pooling(name, *shape), np.random.default_rng(seed)
         data = _data(graph, rng)
         call = graph.general_calls[0]
-        assert call.kernel == _MAX
+        assert call.kernel == kernel
         np.testing.assert_array_equal(run(kernels, graph.views[0], [data], rng, call), kibi.run(graph, None, [data])[0])
         (distance,) = call.inplace_distance_bytes
         assert distance is not None
@@ -93,6 +95,15 @@ def test_averages_of_images_equal_the_reference(kernels: Kernels) -> None:
         for data in (_data(graph, rng), elements.reshape(1, *size, channels)):
             wanted = kibi.run(graph, None, [data])[0]
             np.testing.assert_array_equal(run(kernels, graph.views[0], [data], rng, call), wanted)
+
+
+def test_largest_elements_of_images_equal_the_reference(kernels: Kernels) -> None:
+    """One window, row by row."""
+    for seed, (size, channels) in enumerate((*_WHOLE[:2], ((9, 3), 21))):
+        graph, rng = _pooling("MAX_POOL_2D", size, channels, size, activation="RELU6"), np.random.default_rng(seed)
+        call, data = graph.general_calls[0], _data(graph, np.random.default_rng(seed))
+        assert call.kernel == _MAX_OF_IMAGE
+        np.testing.assert_array_equal(run(kernels, graph.views[0], [data], rng, call), kibi.run(graph, None, [data])[0])
 
 
 def test_averages_in_the_place_of_the_last_row(kernels: Kernels) -> None:

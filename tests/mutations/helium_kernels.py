@@ -76,7 +76,7 @@ HELIUM_KERNELS = (
         '"and r11, r11, #15\\n"',
         '"and r11, r11, #7\\n"',
         "Outputs of a pixel do not follow those of the one before it.",
-        (_ROWS, "-k", "largest and zig"),
+        (_ROWS, "-k", "windows and zig"),
     ),
     Mutation(
         "kernels.helium-averages-of-other-columns",
@@ -85,5 +85,13 @@ HELIUM_KERNELS = (
         "    const int32_t end = start + p->kernel_width + 1;\n",
         "Averages count a column too many.",
         (_ROWS, "-k", "last_row and zig"),
+    ),
+    Mutation(
+        "kernels.helium-averages-of-fewer-pixels",
+        "kernels/helium/kibi_average_pool2d_s8.c",
+        '"add r0, r0, r10\\n"',
+        '"add r0, r0, #0\\n"',
+        "Outputs of a pixel do not follow those of the one before it, where channels are no whole eights.",
+        (_ROWS, "-k", "windows and zig"),
     ),
 )
