@@ -174,8 +174,8 @@ def test_rows_of_fully_connected_add_up(kernels: Kernels) -> None:
         weights = rng.choice([-128, -127, 3, 127], (channels, pieces, piece)).astype(np.int8)
         x = rng.choice([-32768, 32767, 5], (pieces, piece)).astype(np.int16)
         weights[0], x[0] = -128, -32768
-        bias = rng.integers(-(1 << 40), 1 << 40, channels)
-        multiplier, shift = np.full(channels, 0x6A5A_8000, np.int32), rng.integers(-28, -8, channels).astype(np.int8)
+        bias = rng.integers(-(1 << 36), 1 << 36, channels)
+        multiplier, shift = np.full(channels, 0x6A5A_8000, np.int32), rng.integers(-26, -22, channels).astype(np.int8)
         values: dict[str, object] = {
             "filter": weights.reshape(-1), "bias": bias, "multiplier": multiplier, "shift": shift, "is_wide": 1,
             "piece": piece, "pieces": pieces, "vectors": 1, "output_channels": channels, "output_zero_point": 0,

@@ -21,7 +21,7 @@ from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
 from tests.ops.comparison import graph_of
-from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution, convolution_s16
 from tests.planfile.mutants import mutants, with_digest
 from tests.support import zoo
 from tests.support.amount import IS_EXHAUSTIVE, amount, sample, share
@@ -91,6 +91,19 @@ def test_convolutions_with_packed_constants_agree(geometry: Geometry, goal: str)
     graph = graph_of(convolution(geometry))
     for target in _TARGETS[:2]:
         _compare(graph, target, goal=goal)
+
+
+def test_convolutions_of_int16_with_packed_constants_agree() -> None:
+    """Windows of any size with weights of 8 bits and of 16, of odd numbers of channels, and depthwise ones."""
+    geometries = (
+        Geometry(3, 5, size=(4, 7)), Geometry(8, 4, dilation=2, size=(5, 6)), Geometry(6, 6, groups=0),
+        Geometry(8, 8, kernel=(2, 3), stride=2, groups=0),
+    )  # fmt: skip
+    kernels = set[str]()
+    for seed, geometry in enumerate(geometries):
+        for goal in ("balanced", "speed"):
+            kernels |= _compare(graph_of(convolution_s16(geometry, seed, "RELU6")), "cortex-m4", goal=goal)
+    assert kernels >= {"kibi_conv2d_s16_blocks", "kibi_depthwise_conv2d_s16_blocks"}
 
 
 @pytest.mark.parametrize("goal", ["speed", "flash"])

@@ -375,11 +375,10 @@ static KIBI_NOINLINE void copy_edges(const runs_task *of, const kibi_conv2d_s16_
     edge.rows_end = task.rows_end;
     edge.pair_bytes = 2 * pixels * (int32_t)sizeof(*task.to);
     for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-        if (start >= 0 && start <= limit) {
-            /* It is inside. */
-        } else if (p->dilation == 1) {
+        const int is_outside = start < 0 || start > limit;
+        if (is_outside && p->dilation == 1) {
             copy_edge(&edge, start * depth, task.elements, p->input_width * depth);
-        } else {
+        } else if (is_outside) {
             copy_edge_columns(&edge, p, start);
         }
         edge.to += 2;
