@@ -1,4 +1,4 @@
-"""Fully connected layers after a ReLU: without the products, and the weights, of elements that are zero."""
+"""Fully connected layers after a ReLU: without the products, and the weights, of elements that are zero. Rule N54."""
 
 import numpy as np
 from numpy.typing import NDArray

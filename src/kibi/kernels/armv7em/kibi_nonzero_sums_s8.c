@@ -28,12 +28,11 @@ KIBI_FIELD_AT(kibi_nonzero_sums, second_less, 40);
     "and lr, r12, lr, ror #16\n"      \
     "umlal r10, r11, lr, r2\n"
 
-/* Two sums become outputs: to the right, rounded half away from zero, as kibi_requantize_s8. A shift by a register looks at its
- * lowest byte alone: both exponents are in r4. */
+/* A sum, and twice another one, become outputs: to the right, rounded half away from zero, as kibi_requantize_s8. A shift by a
+ * register looks at its lowest byte alone: both exponents are in r4. */
 #define SCALE(first, second)                         \
     "ldm r0, {r4, r7, lr}\n"                         \
     "lsl " first ", " first ", #1\n"                 \
-    "lsl " second ", " second ", #1\n"               \
     "smmulr " first ", " first ", r7\n"              \
     "smmulr " second ", " second ", lr\n"            \
     "add " first ", " first ", " first ", asr #31\n" \
@@ -100,22 +99,22 @@ KIBI_NAKED void kibi_nonzero_sums_s8(KIBI_IN_REGISTER kibi_nonzero_sums *layer)
         "ldrd r0, r1, [lr, #8]\n" /* scales, output */
         "ldr r12, [lr, #28]\n"    /* rounding */
         "movs r2, #1\n"
-        "3:\n" /* four channels: the lowest 24 bits of a sum are one, with its sign; what is left is another one */
+        "3:\n" /* four channels: the lowest 24 bits of a sum are one, with its sign; of what is left, twice another one is made */
         "str r2, [sp, #4]\n"
         "sbfx r2, r6, #0, #24\n"
         "subs r6, r6, r2\n"
         "sbc r7, r7, r2, asr #31\n"
-        "lsrs r6, r6, #24\n"
-        "orr r6, r6, r7, lsl #8\n"
-        "subs r4, r4, r6, lsl #8\n"
-        "sbc r5, r5, r6, asr #24\n"
+        "lsrs r6, r6, #23\n"
+        "orr r6, r6, r7, lsl #9\n"
+        "subs r4, r4, r6, lsl #7\n"
+        "sbc r5, r5, r6, asr #25\n"
         "subs r4, r4, r2, lsl #16\n"
         "sbc r5, r5, r2, asr #16\n"
         "sbfx r3, r4, #0, #24\n"
         "subs r4, r4, r3\n"
         "sbc r5, r5, r3, asr #31\n"
-        "lsrs r4, r4, #24\n"
-        "orr r5, r4, r5, lsl #8\n"
+        "lsrs r4, r4, #23\n"
+        "orr r5, r4, r5, lsl #9\n"
         SCALE("r3", "r6")
         SCALE("r2", "r5"));
     __asm__ volatile(
