@@ -53,6 +53,19 @@ def _call(values: Values) -> KernelCall:
     return KernelCall.of(_GENERAL, values, scratch_bytes, is_often_least=True, inplace_distance_bytes=(1 << 15,))
 
 
+def _in_range(weights: Array, inputs: list[Array], rng: np.random.Generator) -> Values:
+    """Scales with which outputs use their range, and differ where one product does."""
+    channels, depth = weights.shape
+    elements = np.concatenate(inputs).astype(np.int64) + 128
+    sums = np.abs(weights.astype(np.int64) @ elements[: len(elements) // depth * depth].reshape(-1, depth).T)
+    biases = rng.integers(-50, 50, channels) + 128 * weights.sum(axis=1, dtype=np.int64)
+    shift = -int(np.clip(np.ceil(np.log2(sums.max() / 200 + 1)), 1, 20))
+    return {
+        "bias": biases.astype(np.int32), "multiplier": np.full(channels, 1 << 30, np.int32),
+        "shift": np.full(channels, shift, np.int8), "output_zero_point": 0, "activation_min": -128, "activation_max": 127,
+    }  # fmt: skip
+
+
 def _cases(rng: np.random.Generator) -> tuple[Case, Case]:
     """The same task for the general kernel and for this one: any weights, -128 too; no, some or only zeros, in long runs."""
     values, rows = fully_connected(rng)
@@ -68,6 +81,8 @@ def _cases(rng: np.random.Generator) -> tuple[Case, Case]:
     values |= {"filter": (drawn // (4 if depth > 400 else 1)).astype(np.int8), "output_channels": channels}
     zeros = float(rng.choice([0, 0.3, 0.6, 0.99, 1]))
     inputs = [np.where(rng.random(size) < zeros, -128, rng.integers(-128, 128, size)).astype(np.int8) for size in rows]
+    if rng.integers(4):
+        values |= _in_range(np.asarray(values["filter"]).reshape(channels, depth), inputs, rng)
     packed = FULLY_CONNECTED_NONZERO.pack(_call(values))
     assert packed is not None
     output_bytes = int(values["vectors"]) * channels
