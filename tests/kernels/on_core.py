@@ -72,7 +72,7 @@ class KernelOnCore:
         self._pools = {
             name: self._core.allocate(name, size, alignment=16, writable=name in ("output", "scratch"))
             for name, size in (
-                ("params", 256), ("rows", 1024), ("words", _POOL_BYTES), ("bytes", _POOL_BYTES - 1),
+                ("params", 256), ("rows", 1024), ("numbers", _POOL_BYTES), ("words", _POOL_BYTES), ("bytes", _POOL_BYTES - 1),
                 ("inputs", _POOL_BYTES - 3), ("output", _BLOCK_BYTES - 1), ("scratch", _BLOCK_BYTES),
             )
         }  # fmt: skip
@@ -103,10 +103,14 @@ class KernelOnCore:
         return found[output_at:end]
 
     def _params(self, case: Case) -> bytes:
-        """The struct, its arrays stored: words at multiples of four, bytes anywhere."""
+        """The struct, its arrays stored: numbers of 64 bits at multiples of eight, words at multiples of four, bytes anywhere."""
         arrays = {name: value for name, value in case.params.items() if isinstance(value, np.ndarray)}
         pointers: dict[str, int] = {}
-        for pool, size, width in (("words", _POOL_BYTES, 4), ("bytes", _POOL_BYTES - 1, 1)):
+        for pool, size, width in (
+            ("numbers", _POOL_BYTES, 8),
+            ("words", _POOL_BYTES, 4),
+            ("bytes", _POOL_BYTES - 1, 1),
+        ):
             names = [name for name, array in arrays.items() if array.itemsize == width]
             data, places = self._place(case, pool, size, [arrays[name].tobytes() for name in names], width == 1)
             self._core.write(self._pools[pool], data)

@@ -104,6 +104,14 @@ ARM_KERNELS = (
         ("tests/kernels/test_fully_connected_variants.py", "-k", "every_boundary and cortex-m4"),
     ),
     Mutation(
+        "kernels.m4-sums-keep-a-borrow",
+        "kernels/armv7em/kibi_nonzero_sums_s8.c",
+        '"sbc r5, r5, r6, asr #25\\n"',
+        '"sbc r5, r5, #0\\n"',
+        "The fourth channel's sum is wrong where the second one's is negative.",
+        ("tests/kernels/test_fully_connected_nonzero.py", "-k", "drawn_layer and cortex-m4 and zig"),
+    ),
+    Mutation(
         "kernels.m4-rice-forgets-the-odd-weight",
         "kernels/armv7em/kibi_dot_rice_s8.c",
         '"lsls r2, r2, #31\\n"',

@@ -14,6 +14,14 @@ _QUANT = (
         ("tests/quant/test_rounding.py",),
     ),
     Mutation(
+        "selection.zeros-are-expected-without-a-relu",
+        "ir/graph.py",
+        "for node in self.nodes if node.op.cuts_at_zero for index in node.outputs",
+        "for node in self.nodes for index in node.outputs",
+        "Layers whose inputs are seldom zero take the kernel that leaves out zeros.",
+        ("tests/kernels/test_fully_connected_nonzero.py", "-k", "take_it and activation"),
+    ),
+    Mutation(
         "quant.multiplier-is-cut-off",
         "quant/multiplier.py",
         "value = math.floor(fraction * (1 << 31) + 0.5)",

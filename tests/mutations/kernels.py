@@ -95,6 +95,14 @@ KERNELS = (
         (_SMALL, "-k", "drawn_models and FULLY_CONNECTED and cortex-m3 and zig"),
     ),
     Mutation(
+        "kernels.long-runs-of-zeros-wrap",
+        "kernels/portable/kibi_fully_connected_s8_nonzero.c",
+        "value != 0u || distance == UINT8_MAX",
+        "value != 0u",
+        "After more than 255 zeros, an element is multiplied with weights of an earlier one.",
+        ("tests/kernels/test_fully_connected_nonzero.py", "-k", "drawn_layer and cortex-m0plus and zig"),
+    ),
+    Mutation(
         "kernels.rice-codes-are-a-bit-longer",
         "kernels/portable/kibi_dot_rice_s8.c",
         "at += first + second + 2u * k + 2u;",

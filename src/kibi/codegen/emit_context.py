@@ -417,7 +417,7 @@ class EmitContext:
             if field is not None and field.meaning:
                 note += f" of {call.kernel}: {field.meaning.replace('…', '...')}."
             is_packed = field is not None and field.is_packed
-            yield self.own(number, word(name)), data.view(np.uint32) if is_packed else data, note
+            yield self.own(number, word(name)), data.view(f"u{data.itemsize}") if is_packed else data, note
 
     def tensor_constant(self, tensor: Tensor) -> CCode:
         """The wanted C name of a constant that is read by the row."""

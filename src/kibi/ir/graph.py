@@ -103,8 +103,25 @@ class Graph:
     @cached_property
     def general_calls(self) -> tuple[KernelCall, ...]:
         """The call of each node's general kernel; its weights are packed once for all that ask."""
-        calls = (view.op.kernel_call(view) for view in self.views)
-        return tuple(replace(call, least_arena_bytes=self.least_arena_bytes) for call in calls)
+        return tuple(
+            replace(
+                view.op.kernel_call(view),
+                least_arena_bytes=self.least_arena_bytes,
+                is_often_least=bool(view.node.inputs) and view.node.inputs[0] in self._often_least,
+            )
+            for view in self.views
+        )
+
+    @cached_property
+    def _often_least(self) -> frozenset[int]:
+        """The tensors of s8 whose zero is -128, made by operators that cut there."""
+        made = (index for node in self.nodes if node.op.cuts_at_zero for index in node.outputs)
+        types = ((index, self.tensors[index]) for index in made)
+        return frozenset(
+            index
+            for index, each in types
+            if each.type.dtype is DType.S8 and each.type.quantization and each.type.quantization.zero_point == -128
+        )
 
     @cached_property
     def least_arena_bytes(self) -> int:

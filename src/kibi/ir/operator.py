@@ -64,6 +64,7 @@ class KernelCall:
         least_features: those that it needs where the least flash is the goal, at any cost in instructions; None: the same.
         least_arena_bytes: of a general call in a graph: bytes that the model's arena has in any case, of which a variant may take a
             small part as scratch; 0: nothing is known.
+        is_often_least: of a general call in a graph: true if many elements of the first input are -128, which is their zero.
         is_untyped: true if the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
         inplace_distance_bytes: for each row input that is there, the least distance by which the output of a step must begin
             below an input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may.
@@ -83,6 +84,7 @@ class KernelCall:
     least_features: frozenset[str] | None = None
     scratch_alignment: int = 4
     least_arena_bytes: int = 0
+    is_often_least: bool = False
     staged_bytes: int = 0
 
     def __post_init__(self) -> None:
@@ -218,6 +220,11 @@ class Operator(ABC):
     """
     is_fast: ClassVar[bool] = False
     """True if the operator, bound by hand, reads tensors' bytes directly where they have them, instead of their interface."""
+
+    @property
+    def cuts_at_zero(self) -> bool:
+        """True if outputs below zero become zero, so that many of them are."""
+        return False
 
     @property
     def subgraphs(self) -> "tuple[Graph, ...]":

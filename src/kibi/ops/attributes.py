@@ -112,6 +112,11 @@ class Activation(Enum):
             raise OperatorError(f"{self.value}: {error}", "Quantize the model again", "output") from None
         return low, high
 
+    @property
+    def cuts_at_zero(self) -> bool:
+        """True if it gives zero for all that is below."""
+        return self in (Activation.RELU, Activation.RELU6)
+
     def plain_limits(self, dtype: DType) -> tuple[float, float]:
         """The closed range that outputs without quantization are clamped to: two integers, or two f32.
 

@@ -1,4 +1,4 @@
-"""Parts of a model that run only for some inputs: how many inputs to try, and which subgraphs none of them reached."""
+"""What a model runs only for some inputs: how many inputs to try, and which subgraphs none of them reached."""
 
 from collections.abc import Collection, Iterator
 
@@ -9,12 +9,15 @@ _RUNS = 4
 
 
 def has_choices(graph: Graph) -> bool:
-    """True if the elements of inputs choose which operators run, or how often."""
-    return any(node.op.flow_depends_on_elements for node in graph.nodes)
+    """True if the elements of inputs choose which operators run, or how often, or how much their kernels compute."""
+    calls = (call.params for call in graph.calls)
+    return any(node.op.flow_depends_on_elements for node in graph.nodes) or any(
+        params is not None and params.time_depends_on_elements for params in calls
+    )
 
 
 def usual_runs(graph: Graph) -> int:
-    """Returns the number of inputs that show a model's costs: one if control flow does not depend on them, else several."""
+    """Returns the number of inputs that show a model's costs: one if no flow depends on them, else several."""
     return _RUNS if has_choices(graph) else 1
 
 

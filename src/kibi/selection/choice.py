@@ -24,6 +24,7 @@ from kibi.selection.depthwise_vectors import DEPTHWISE_VECTORS
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
 from kibi.selection.fully_connected_halves import FULLY_CONNECTED_HALVES
 from kibi.selection.fully_connected_int4_blocks import FULLY_CONNECTED_INT4_BLOCKS
+from kibi.selection.fully_connected_nonzero import FULLY_CONNECTED_NONZERO
 from kibi.selection.fully_connected_rice import FULLY_CONNECTED_RICE, RICE_ACCUMULATE
 from kibi.selection.host_lanes import HOST_LANES
 from kibi.selection.least_flash import choose_least_flash
@@ -50,6 +51,7 @@ VARIANTS: tuple[Variant, ...] = (
     DEPTHWISE_COLUMNS,
     *DEPTHWISE_MULTIPLIED,
     DEPTHWISE_S16_BLOCKS,
+    FULLY_CONNECTED_NONZERO,
     *FULLY_CONNECTED_BLOCKS,
     *FULLY_CONNECTED_INT4_BLOCKS,
     LSTM_BLOCKS,

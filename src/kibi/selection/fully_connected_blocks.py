@@ -92,17 +92,30 @@ FULLY_CONNECTED_BLOCKS = (
 )
 
 
+def bounded_layer(given: Conv2DS8Params | FullyConnectedS8Params, read: Vectors) -> Vectors | None:
+    """Returns the layer that is read from a call, with small sums that are all shifted to the right; None where some cannot be."""
+    read = _with_constants(given, read)
+    layer = read if _is_bounded(read) else _simplified(read)
+    return None if layer is None or layer.shift.max() >= 0 else layer
+
+
+def scales_of(layer: Vectors) -> NDArray[np.int32]:
+    """Returns `[words]`: for each two channels, both exponents in one word and the multipliers; only one pair if all are equal."""
+    return _scaled(layer.multiplier, ~layer.shift)
+
+
 def _wide(values: Array) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
 def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, read: Vectors) -> KernelCall | None:
     channels, pieces, piece = read.weights.shape
-    read = _with_constants(given, read)
-    layer = read if _is_bounded(read) else _simplified(read)
-    fours = np.pad(read.weights, ((0, 0), (0, 0), (0, -piece % 4))).reshape(channels, -1)
+    layer = bounded_layer(given, read)
+    if layer is None:
+        return None
+    fours = np.pad(layer.weights, ((0, 0), (0, 0), (0, -piece % 4))).reshape(channels, -1)
     packed = packed_pairs(fours)
-    if layer is None or layer.shift.max() >= 0 or not fit_words(packed):
+    if not fit_words(packed):
         return None
     # A vector is read again for each block of eight. The channels after the last block read it once, before any is written.
     last = (channels - 1) // _BLOCK * _BLOCK
@@ -114,7 +127,7 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, re
     first = starts(layer.bias, packed)
     if once is not None:
         first = wrap_s32(first.astype(np.int64) + once.addend).astype(np.int32)
-    scales = _scales(layer) if once is None else _factors(once)
+    scales = scales_of(layer) if once is None else _factors(once)
     params = FullyConnectedBlocksParams(
         filter=_filter(first, words(packed)),
         scales=scales,
@@ -146,7 +159,7 @@ def _rounded_once(given: Conv2DS8Params | FullyConnectedS8Params, layer: Vectors
     sums = SimpleSums(layer.bias.astype(np.int32), layer.multiplier.astype(np.int32), layer.shift.astype(np.int8))
     zero_point, low, high = given.output_zero_point, given.activation_min, given.activation_max
     found = single_rounding(weights, sums, zero_point, low, high, bits=_FRACTION_BITS)
-    if found is None or (len(_factors(found)) > len(_scales(layer))):
+    if found is None or (len(_factors(found)) > len(scales_of(layer))):
         return None
     return found
 
@@ -197,11 +210,6 @@ def _filter(first: NDArray[np.int32], weights: NDArray[np.int32]) -> NDArray[np.
     blocks = [channels[o : o + _BLOCK] for o in range(0, eights, _BLOCK)]
     blocks += [channels[o : o + 2] for o in range(eights, len(channels), 2)]
     return np.concatenate([block.T.reshape(-1) for block in blocks])
-
-
-def _scales(layer: Vectors) -> NDArray[np.int32]:
-    """Returns `[words]`: for each two channels, both exponents in one word and the multipliers; only one pair if all are equal."""
-    return _scaled(layer.multiplier, ~layer.shift)
 
 
 def _factors(once: SingleRounding) -> NDArray[np.int32]:

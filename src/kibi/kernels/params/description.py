@@ -131,6 +131,7 @@ class Params:
         parts: macros that enable parts of the kernel's files, each with requirements as in a contract: a call that meets them does
             not need the part.
         defaults: the values of fields that a call need not give, by their names.
+        time_depends_on_elements: true if kernels with this struct take much longer for some elements than for others.
     """
 
     struct: ClassVar[str] = ""
@@ -139,6 +140,7 @@ class Params:
     contract: ClassVar[str] = ""
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     defaults: ClassVar[Mapping[str, Any]] = {}
+    time_depends_on_elements: ClassVar[bool] = False
 
     def __init_subclass__(
         cls, *, kernels: tuple[str, ...] = (), struct: str = "", pointers_first: bool = False

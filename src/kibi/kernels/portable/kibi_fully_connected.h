@@ -192,6 +192,40 @@ typedef struct {
 void kibi_fully_connected_s8_blocks(int8_t *output, const int8_t *const *rows,
                                     const kibi_fully_connected_s8_blocks_params *params, void *scratch);
 
+/* Channels come in blocks of eight. Of a block follow one after another: for each four channels, what the two sums start from that
+ * kibi_nonzero_sums_s8.h describes; then, for each element, its weights for the channels, from the lowest byte to the highest, all
+ * 128 higher than they are. So the first sum starts from the channels' biases times 1, 2**8, 2**16 and 2**24, and the second one from
+ * that of the third channel and, times 2**24, that of the second one. */
+typedef struct {
+    /* blocks of channels, with what their sums start from; the kernel's header describes a block */
+    const int64_t *filter;
+    /* for two channels: a word with ~shift of both in its two lowest bytes, each 0 ... 30, where shifts are to the
+     * right by at least 1; and both multipliers, 0 ... 2**31 - 1; then those of the next two channels, or the same
+     * three words are those of all */
+    const int32_t *scales;
+    /* bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them */
+    int32_t scale_step;
+    int32_t piece;           /* neighbouring elements of an input vector */
+    int32_t pieces;          /* pieces of a vector */
+    int32_t vectors;         /* input vectors, and output vectors, of a step */
+    int32_t row_elements;    /* elements that follow one another in memory: more than piece only where pieces is 1 */
+    int32_t output_channels; /* a multiple of 8 */
+    int32_t rounding;        /* twice the output's zero point, plus 1 */
+    /* 0: outputs are clamped to the range of int8 alone; 1: to activation_min ... activation_max */
+    int32_t clamps;
+    int32_t activation_min;
+    int32_t activation_max;
+} kibi_fully_connected_s8_nonzero_params;
+
+/* FULLY_CONNECTED of vectors many of whose elements are the least of int8, their zero point. Only the others are multiplied, so
+ * its time depends on the elements. The true sums are below 2**23 in magnitude, whatever the inputs are.
+ * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
+ * vectors are written in order, and one of the input is read before its outputs are written.
+ * rows: as of kibi_fully_connected_s8_blocks.
+ * scratch: 2 * pieces * piece + 2 bytes. */
+void kibi_fully_connected_s8_nonzero(int8_t *output, const int8_t *const *rows,
+                                     const kibi_fully_connected_s8_nonzero_params *params, void *scratch);
+
 typedef struct {
     const int8_t *indices;     /* of [output_channels][depth] values, packed as kibi_codebook_s8.h says */
     const int8_t *tables;      /* the values of each channel, or those that all channels share */

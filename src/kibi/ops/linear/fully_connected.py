@@ -47,6 +47,11 @@ class FullyConnected(Operator):
     keep_dims: bool = False
     narrow_sums: bool = False
 
+    @property
+    def cuts_at_zero(self) -> bool:
+        """True if its activation does."""
+        return self.activation.cuts_at_zero
+
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[B, O]`, or the input's with O in the last place; any leading axes that TFLM accepts."""
         channels, depth = checks.rank(view, "filter", 2)

@@ -57,6 +57,11 @@ class Conv2D(Operator):
     activation: Activation = Activation.NONE
     narrow_sums: bool = False
 
+    @property
+    def cuts_at_zero(self) -> bool:
+        """True if its activation does."""
+        return self.activation.cuts_at_zero
+
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, O]`, the input's type."""
         channels = checks.rank(view, "input", 4)[3]

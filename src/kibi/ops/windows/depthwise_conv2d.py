@@ -45,6 +45,11 @@ class DepthwiseConv2D(Operator):
     dilation: tuple[int, int] = (1, 1)
     activation: Activation = Activation.NONE
 
+    @property
+    def cuts_at_zero(self) -> bool:
+        """True if its activation does."""
+        return self.activation.cuts_at_zero
+
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, C * M]`, the input's type."""
         channels = checks.rank(view, "input", 4)[3]

@@ -30,6 +30,12 @@ def packed_pairs(words: NDArray[np.int32]) -> Numbers:
     return weights.reshape(*words.shape, 4)
 
 
+def low_part(sums: Numbers) -> Numbers:
+    """The lowest 24 bits of each sum, with their sign."""
+    part: Numbers = (sums + (1 << 23)) % (1 << 24) - (1 << 23)
+    return part
+
+
 def raised_bias(starts: Numbers, weights: Numbers) -> Numbers:
     """256 times the bias of channels whose sums start so, before four weights of each word of [O, words, 4] are added 256-fold.
 

@@ -13,6 +13,7 @@ from kibi.planfile.in_numpy.unpacking import (
     CONVOLUTION_BITS,
     Unpacked,
     first_channels,
+    low_part,
     of_codebook,
     of_int4,
     packed_pairs,
@@ -47,6 +48,24 @@ def _of_vector_blocks(call: Call) -> Unpacked:
     return weights[: p.output_channels], first_channels(
         once or Scaling(raised >> 8, multiplier, shift), p.output_channels
     )
+
+
+def _of_nonzero(call: Call) -> Unpacked:
+    """Blocks of eight channels: what two sums of four channels start from, then the weights of each element."""
+    p = call.numbers
+    blocks, depth = p.output_channels // 8, p.pieces * p.piece
+    numbers = call.array("filter", blocks, 4 + depth)
+    raised = np.ascontiguousarray(numbers[:, 4:]).view(np.uint8).reshape(blocks, depth, 8).transpose(0, 2, 1)
+    weights = raised.astype(np.int64).reshape(-1, depth) - 128
+    first, second = numbers[:, :4].reshape(-1, 2).T
+    two = low_part(second)
+    one = wrap_s32(second - two >> 24)
+    rest = first - (one << 8) - (two << 16)
+    zero = low_part(rest)
+    bias = np.stack([zero, one, two, wrap_s32(rest - zero >> 24)], axis=1).reshape(-1) + 128 * weights.sum(axis=1)
+    pairs, step = p.output_channels // 2, p.scale_step // 4
+    scales = call.array("scales", 3 + (pairs - 1) * step)
+    return weights, Scaling(bias, *pairs_of_channels(scales[np.arange(pairs)[:, None] * step + np.arange(3)]))
 
 
 def _of_rice(call: Call) -> Unpacked:
@@ -88,6 +107,7 @@ _VECTORS: dict[str, Callable[[Call], Unpacked]] = {
     "kibi_fully_connected_s8_halves": _of_vectors_in_halves,
     "kibi_fully_connected_s8_int4": of_int4,
     "kibi_fully_connected_s8_int4_blocks": _of_int4_fours,
+    "kibi_fully_connected_s8_nonzero": _of_nonzero,
     "kibi_fully_connected_s8_rice": _of_rice,
 }
 _VECTORS |= {"kibi_fully_connected_s8_blocks_odd": partial(with_odd_channels, fast=_of_vector_blocks)}
