@@ -1,5 +1,6 @@
 """Fully connected layers that leave out zeros give the general kernel's bytes, and take less time for more zeros."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -53,7 +54,7 @@ def _call(values: Values) -> KernelCall:
     return KernelCall.of(_GENERAL, values, scratch_bytes, is_often_least=True, inplace_distance_bytes=(1 << 15,))
 
 
-def _in_range(weights: Array, inputs: list[Array], rng: np.random.Generator) -> Values:
+def _in_range(weights: Array, inputs: Sequence[Array], rng: np.random.Generator) -> Values:
     """Scales with which outputs use their range, and differ where one product does."""
     channels, depth = weights.shape
     elements = np.concatenate(inputs).astype(np.int64) + 128
