@@ -1,4 +1,4 @@
-"""CONV_2D and FULLY_CONNECTED in blocks of four channels and up to three pixels, for cores with vectors."""
+"""CONV_2D and FULLY_CONNECTED in blocks of four channels and up to four pixels, for cores with vectors."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ _NOT_16 = "max(weight_step - 16, 16 - weight_step)"
 
 
 class Conv2DVectorsParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_vectors",), pointers_first=True):
-    """CONV_2D of s8, and FULLY_CONNECTED as one, in blocks of four channels and up to three pixels."""
+    """CONV_2D of s8, and FULLY_CONNECTED as one, in blocks of four channels and up to four pixels."""
 
     filter: Array = array(
         DType.S8,

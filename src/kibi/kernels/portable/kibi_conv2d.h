@@ -392,7 +392,7 @@ typedef struct {
     int16_t weight_step;
 } kibi_conv2d_s8_vectors_params;
 
-/* CONV_2D, or FULLY_CONNECTED as one, four channels and up to three pixels at a time: one output row.
+/* CONV_2D, or FULLY_CONNECTED as one, four channels and up to four pixels at a time: one output row.
  * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
  * read: a block's windows are read before its first channel is written, or, where they are not copied, before its last four are.
  * rows: kernel_rows pointers to [input_width][input_channels]; a row outside the input holds input_zero_point.

@@ -1,4 +1,4 @@
-/* CONV_2D and FULLY_CONNECTED, int8, up to three pixels and four channels at a time: for cores with vectors. Source of the rule:
+/* CONV_2D and FULLY_CONNECTED, int8, up to four pixels and four channels at a time: for cores with vectors. Source of the rule:
  * TFLM, integer_ops/conv.h, ConvPerChannel. */
 #include "kibi_conv2d.h"
 
