@@ -11,7 +11,7 @@ enum { KIBI_NONZERO_CHANNELS = 8, KIBI_NONZERO_SUMS = 4 };
  * byte has a sign. Four channels have two sums of 64 bits: one of the words times the elements, and one of the words' bytes 2 and 1,
  * the second one 2**24 times. */
 typedef struct {
-    const int64_t *filter; /* of the next block: what the sums of four and four channels start from; then two words for each element */
+    const int64_t *filter; /* of the next block: what its four sums start from, then the weights of each element */
     const uint8_t *steps;  /* pairs: how many elements further the next one is, 0 after the last one; and its value */
     const int32_t *scales; /* of the next two channels, as of kibi_fully_connected_s8_nonzero */
     int8_t *output;
