@@ -105,7 +105,7 @@ static void add_row(char *sums, const int8_t *weights, const int16_t *x, const k
     for (; o + FOUR <= p->output_channels; o += FOUR) {
         int32_t most;
         for (int32_t done = 0; done < fours; done += most) {
-            most = fours - done < MOST_ELEMENTS ? fours - done : MOST_ELEMENTS;
+            most = fours - done < MOST_ELEMENTS ? fours - done : (int32_t)MOST_ELEMENTS;
             task.weights = weights + done;
             task.elements = x + done;
             task.end = task.elements + most;
