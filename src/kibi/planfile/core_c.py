@@ -1,5 +1,6 @@
 """The core as a library of C: the texts that run plan files, a table of kernels, and the kernels."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -102,8 +103,7 @@ def core_texts(
         texts[FileName(file, KERNELS)] = (
             _shared_header(text, without) if file == "kibi.h" else _with_offsets(text, called)
         )
-    for kernel in called:
-        file_name = FileName(f"{kernel}.c", KERNELS)
+    for file_name in _files_with_pointers(texts, called):
         texts[file_name] = code("$pointers\n$text", pointers=_POINTERS, text=texts[file_name])
     if FileName("kibi_subgraph.h", KERNELS) not in texts:
         texts[FileName("kibi_subgraph.h", KERNELS)] = file_text(find("kibi_subgraph.h", target.kernel_sets))
@@ -114,6 +114,18 @@ def _with_pointers(names: Iterable[str], called: frozenset[str]) -> frozenset[st
     """Returns the kernels whose structs have pointers: those that others call, and those of these names that share a struct."""
     kinds = {PARAMS[each] for each in called}
     return called | {each for each in names if PARAMS[each] in kinds}
+
+
+def _files_with_pointers(texts: Mapping[FileName, CCode], called: frozenset[str]) -> tuple[FileName, ...]:
+    """The files of called kernels, and those that are part of one: they are no kernels themselves, and read its struct."""
+    structs = {PARAMS[each].struct for each in called}
+    found = [FileName(f"{kernel}.c", KERNELS) for kernel in called]
+    for name, text in texts.items():
+        stem = name.path.rpartition("/")[2].removesuffix(".c")
+        is_part = name.folder == KERNELS and name.suffix == ".c" and stem not in PARAMS
+        if is_part and any(re.search(rf"\b{struct}\b", text.text) for struct in structs):
+            found.append(name)
+    return tuple(found)
 
 
 def _with_offsets(text: CCode, called: frozenset[str]) -> CCode:

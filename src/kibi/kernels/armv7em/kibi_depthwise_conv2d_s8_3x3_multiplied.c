@@ -17,11 +17,18 @@ void kibi_depthwise_conv2d_s8_3x3_multiplied(int8_t *output, const int8_t *const
 {
     const kibi_depthwise_conv2d_s8_3x3_multiplied_params *const p = params;
     int8_t *const made = (int8_t *)scratch;
-    kibi_depthwise_conv2d_s8_3x3_params row = {NULL, p->input_width, p->channels, p->input_zero_point, p->output_width,
-                                               p->output_zero_point, p->activation_min, p->activation_max, p->stride,
-                                               p->dilation, p->pad};
+    kibi_depthwise_conv2d_s8_3x3_params row; /* but for the blocks */
     const uint32_t rounding = (uint32_t)(2 * p->output_zero_point + 1);
     KIBI_ASSERT(scratch != NULL);
+    row.input_width = p->input_width;
+    row.channels = p->channels;
+    row.input_zero_point = p->input_zero_point;
+    row.output_zero_point = p->output_zero_point;
+    row.activation_min = p->activation_min;
+    row.activation_max = p->activation_max;
+    row.stride = p->stride;
+    row.dilation = p->dilation;
+    row.pad = p->pad;
     for (int32_t left = p->output_width; left > 0; left -= p->pixels) {
         const int32_t *blocks = KIBI_AT(int32_t, p, blocks);
         row.output_width = (int16_t)(left < p->pixels ? left : p->pixels);
