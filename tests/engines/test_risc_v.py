@@ -17,7 +17,7 @@ from tests.support import zoo
     [
         ("tflm_hello_int8", "rv32imc"),
         ("mlperf_ad_int8", "rv32imc"),
-        pytest.param("mlperf_kws_int8", "rv32imac", marks=pytest.mark.slow),
+        ("mlperf_kws_int8", "rv32imac"),
         ("tflm_micro_speech", "rv32imac"),
         pytest.param("tflm_mnist_lstm_float", "rv32imac", marks=pytest.mark.slow),
         pytest.param("tflm_mnist_lstm_float", "rv32imafc", marks=pytest.mark.slow),

@@ -13,24 +13,19 @@ from kibi.ir import Graph
 from kibi.runtime import seeded_inputs
 from tests.programs.tools import TARGETS, requires
 from tests.support import zoo
-from tests.support.amount import IS_EXHAUSTIVE, share
 
 _MODELS = ("tflm_hello_int8", "tflm_micro_speech", "mlperf_ad_int8", "mlperf_kws_int8", "tflm_mnist_lstm_float")
 
 
 @zoo.requires_zoo
-@pytest.mark.parametrize("name", share(TARGETS, 1, 2))
+@pytest.mark.parametrize("name", TARGETS)
 def test_real_models_equal_tflm(name: str, tmp_path: Path) -> None:
-    """A seeded run of each, all in one library; what the operators take adds up to what was counted.
-
-    Each second target has two of the models in each run of the tests; `make check-all` has all of all.
-    """
+    """A seeded run of each, all in one library; what the operators take adds up to what was counted."""
     requires(name)
-    names = _MODELS if IS_EXHAUSTIVE else [_MODELS[(TARGETS.index(name) // 2 + k) % len(_MODELS)] for k in (0, 3)]
-    models = [kibi.load(zoo.model_path(each)) for each in names]
+    models = [kibi.load(zoo.model_path(each)) for each in _MODELS]
     plans = [kibi.plan(model, name) for model in models]
     library = kibi.compile(models, plans, tmp_path, target=name, name="together", package=None)
-    for index, each in enumerate(names):
+    for index, each in enumerate(_MODELS):
         engine = DeviceEngine(library, index)
         inputs = next(iter(zoo.seeded_runs(each)))
         assert tuple(map(zoo.digest, engine.run(inputs))) == zoo.catalog()[each].output_digests[0], each
@@ -46,7 +41,7 @@ def _check_counts(engine: DeviceEngine, model: Graph) -> None:
     assert 0 < engine.last.stack_bytes < 128 * 1024
 
 
-@pytest.mark.parametrize("name", share(TARGETS, 0, 2))
+@pytest.mark.parametrize("name", TARGETS)
 def test_counts_and_stack_are_the_same_each_time(name: str, tmp_path: Path) -> None:
     """Two processes, and a second run of one of them, take the same instructions and the same stack."""
     requires(name)
