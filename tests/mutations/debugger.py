@@ -92,7 +92,7 @@ DEBUGGER: tuple[Mutation, ...] = (
     Mutation(
         "debugger.serial-other-library-is-measured",
         "engines/serial.py",
-        "if found.digest != library.digest or",
+        "if found.digest != digest or",
         "if not found.digest or",
         "Figures of an old program are printed for a new model.",
         _SERIAL,

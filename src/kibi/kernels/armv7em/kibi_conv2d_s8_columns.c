@@ -94,13 +94,13 @@ static KIBI_NOINLINE int32_t add_block(kibi_conv2d_s8_columns_task *b, const int
 static inline void channels(kibi_conv2d_s8_columns_task *b, int32_t count, int32_t pixels)
 {
     const int is_odd = KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS && (count & 1) != 0;
-    const int is_last = !KIBI_CONV2D_COLUMNS_IN_PASSES || (b->flags & KIBI_PASS_TO_SUMS) == 0;
-    const int32_t paired = is_odd ? count + (is_last ? -1 : 1) : count;
+    const int32_t sums = KIBI_CONV2D_COLUMNS_IN_PASSES ? (int32_t)(b->flags & KIBI_PASS_TO_SUMS) : 0;
+    const int32_t paired = is_odd ? count + (sums == 0 ? -1 : 1) : count;
     b->end = b->output + paired;
     if (paired != 0) {
         b->stream = kibi_conv2d_s8_columns_block(b);
     }
-    if (is_odd && is_last) {
+    if (is_odd && sums == 0) {
         odd_channel(b, paired, pixels);
     }
 }
