@@ -14,7 +14,7 @@ from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
 from tests.ops.comparison import graph_of
 from tests.support import zoo
-from tests.support.amount import amount, sample
+from tests.support.amount import amount, sample, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 
@@ -44,7 +44,7 @@ def _compare(graph: Graph, *, target: str, turns: int = 2, width: int = 1, **opt
         assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATOR_MODELS))
+@pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 1, 2))
 def test_drawn_models_of_an_operator_agree(operator: str) -> None:
     """Several drawn models of each operator, as general kernels run them and as those of the M4 do, with runs of all forms."""
     for seed in range(amount(2, 12)):
