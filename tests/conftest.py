@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from kibi.tflm import Oracle
+from tests.support.amount import mark_shares
 from tests.support.oracle import check_oracle
 from tests.support.zoo import check_zoo
 
@@ -30,10 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that take the oracle, so that `-m "not oracle"` leaves them out."""
+    """Mark the tests that take the oracle, so that `-m "not oracle"` leaves them out, and what is no part of this run."""
     for item in items:
         if "oracle" in getattr(item, "fixturenames", ()):
             item.add_marker("oracle")
+    mark_shares(items)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -64,6 +64,7 @@ def test_compile_with_a_saved_plan_uses_it(kibi: Kibi, glyphs: Path, tmp_path: P
     assert records[0] == records[1] == records[2]
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -143,6 +144,7 @@ def test_compile_into_a_read_only_folder_says_so(
     assert "Permission denied" in done.err
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("signal_name", "call"),
     sample(

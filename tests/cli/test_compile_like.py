@@ -61,6 +61,7 @@ def test_departures_are_told_with_what_each_way_costs(kibi: Kibi, tmp_path: Path
     assert new.exists()
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

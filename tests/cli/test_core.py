@@ -123,6 +123,7 @@ def test_mistake_is_explained(
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize(
     ("change", "text"),
     sample(

@@ -27,6 +27,7 @@ def test_demo_ends_in_one_table_with_the_same_bits(kibi: Kibi, tmp_path: Path, m
     assert done.out.isascii()
 
 
+@pytest.mark.slow
 def test_demo_with_output_keeps_the_library(kibi: Kibi, tmp_path: Path) -> None:
     """The folder is named at the end; the time of a core without a table of its own says whose it is."""
     done = kibi("demo", "--output", tmp_path / "demo", "--target", "cortex-m33")

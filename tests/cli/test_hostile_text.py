@@ -33,6 +33,7 @@ def test_labels_steer_no_terminal(kibi: Kibi, glyphs: Path, tmp_path: Path) -> N
     _check(found)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     "command", [("inspect",), ("inspect", "--passes"), ("plan",), ("plan", "--print-plan"), ("run",)]
 )

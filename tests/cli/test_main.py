@@ -177,6 +177,7 @@ def test_full_disk_under_standard_output_is_an_output_error() -> None:
     assert "bug" not in done.stderr
 
 
+@pytest.mark.slow
 def test_closed_streams_are_no_bug() -> None:
     """`kibi … >&-` and `2>&-` work as far as they can."""
     command = " ".join([*COMMAND, "targets"])
@@ -185,6 +186,7 @@ def test_closed_streams_are_no_bug() -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_terminal_gets_colours_and_a_pipe_does_not() -> None:
     """Escape sequences where a person reads; NO_COLOR is respected."""
     arguments = ("plan", str(GLYPHS), "--no-longest-step")

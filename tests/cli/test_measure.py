@@ -111,6 +111,7 @@ def test_measure_without_the_compiler_says_how_to_install_it(glyphs: Path, tmp_p
     assert "apt install gcc-arm-none-eabi" in done.stderr
 
 
+@pytest.mark.slow
 def test_measure_with_a_failing_compiler_shows_its_own_message(glyphs: Path, tmp_path: Path) -> None:
     """The command that failed and what it printed are in the error."""
     for tool in ("arm-none-eabi-gcc", "arm-none-eabi-g++"):

@@ -11,6 +11,7 @@ from tests.engines.networks import residual_bytes
 from tests.serial_line.firmware import MPS2, built, running
 
 
+@pytest.mark.slow
 @needs_qemu
 def test_program_that_is_built_in_gives_the_same_bits_and_takes_the_same_stack(kibi: Kibi, tmp_path: Path) -> None:
     """One command writes the program, and the other asks it. Another model's program is told, with what to do."""

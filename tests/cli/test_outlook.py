@@ -25,6 +25,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "net.tflite"
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize("verb", ["inspect", "plan", "compile"])
 def test_float32_models_say_what_int8_would_take(kibi: Kibi, model: Path, tmp_path: Path, verb: str) -> None:
     """In one line, with the command; a quantized model does not."""
@@ -36,6 +37,7 @@ def test_float32_models_say_what_int8_would_take(kibi: Kibi, model: Path, tmp_pa
     assert "as int8" not in kibi(verb, str(demo.model_path()), *words).out
 
 
+@pytest.mark.slow
 def test_what_int8_would_take_is_what_it_takes(model: Path, tmp_path: Path) -> None:
     """The figures of the line are those of the quantized model but for a tenth."""
     graph = kibi.load(model)

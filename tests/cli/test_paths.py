@@ -81,6 +81,7 @@ def test_model_through_a_pipe_is_verified_with_all_engines(kibi: Kibi) -> None:
     assert json.loads(piped.stdout)["engines"] == kibi("verify", MODEL, *options).record["engines"]
 
 
+@pytest.mark.slow
 def test_plan_through_a_pipe_is_followed(kibi: Kibi, tmp_path: Path) -> None:
     """What one verb prints another takes."""
     made = kibi("plan", "--no-longest-step", MODEL, "--granularity", "tensor", "--json").out
@@ -100,6 +101,7 @@ def test_raw_input_through_a_pipe_is_as_from_a_file(kibi: Kibi, tmp_path: Path) 
     assert zeros == kibi("run", MODEL, "-i", tmp_path / "x.bin", "--json").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "size"),
     sample([(bytes(783), "783"), (bytes(785), "more than 784"), (b"", "0")], [(bytes(785), "more than 784")]),
@@ -111,6 +113,7 @@ def test_raw_input_through_a_pipe_of_another_size_is_refused(data: bytes, size: 
     assert f"it has {size} bytes" in done.stderr.decode()
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -140,6 +143,7 @@ def test_input_that_is_no_file_of_its_kind_ends_in_an_error(
     assert not (tmp_path / "never-written").exists()
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".png", ".bmp", ".bin"])
 @pytest.mark.parametrize("place", ["/dev/zero", "/dev/null", "pipe", "folder", "large"])
 def test_model_input_that_is_no_file_of_its_kind_ends_in_an_error(
@@ -164,6 +168,7 @@ def test_model_input_that_is_no_file_of_its_kind_ends_in_an_error(
     assert "bug" not in done.err
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize("option", ["--svg", "--png", "--write-embedded-plan"])
 def test_output_to_a_device_leaves_it(kibi: Kibi, option: str) -> None:
     """`/dev/null` stays what it is, also for root."""
@@ -171,6 +176,7 @@ def test_output_to_a_device_leaves_it(kibi: Kibi, option: str) -> None:
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
+@pytest.mark.slow
 def test_output_to_standard_output_is_written_into_the_pipe() -> None:
     """The picture, and what the verb prints, in that order."""
     done = _piped("plan", MODEL, "--no-longest-step", "--svg", "/dev/stdout", data=b"")

@@ -27,6 +27,7 @@ def test_plan_counts_no_step_where_it_is_told_so(kibi: Kibi, glyphs: Path) -> No
     assert (record["longest_step"], record["longest_step_reason"]) == (None, "nothing emulates host")
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(("limit", "why"), [("_MOST_MACS", "413,648 MACs"), ("_MOST_INSTRUCTIONS", "over 1,000 inst")])
 def test_plan_of_much_work_counts_steps_only_if_asked(
     kibi: Kibi, glyphs: Path, monkeypatch: pytest.MonkeyPatch, limit: str, why: str

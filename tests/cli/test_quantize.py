@@ -83,6 +83,7 @@ def test_weights_of_int4_are_said(kibi: Kibi, files: Path, tmp_path: Path) -> No
     assert [layer["is_int4"] for layer in done.record["layers"]] == [True, False, True, False]
 
 
+@pytest.mark.slow
 def test_limits_choose_types_and_the_report_says_them(kibi: Kibi, files: Path, tmp_path: Path) -> None:
     """What is used of each limit, for people and for programs."""
     words = ("--ram", "1.5k", "--flash", "64K", "--no-improve", "--no-evaluate")

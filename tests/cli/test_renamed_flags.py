@@ -18,6 +18,7 @@ def test_earlier_flag_is_hidden_and_the_new_one_is_there(kibi: Kibi, old: str) -
     assert any(RENAMED_FLAGS[old] in page for page in pages)
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

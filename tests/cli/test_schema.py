@@ -53,6 +53,7 @@ def test_schema_prints_the_file_and_lists_all(kibi: Kibi) -> None:
     assert (done.code, "Did you mean measure?" in done.err) == (4, True)
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize(
     ("words", "keys"),
     [

@@ -154,6 +154,7 @@ def test_inspect_shows_plan_files(kibi: Kibi, glyphs: Path, tmp_path: Path) -> N
     assert file.data[-DIGEST_BYTES:].hex() in shown.out
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 @pytest.mark.parametrize("name", ["new.kibip", "new.kibi", "release.pub.pem"])
 def test_inspect_reads_pipes(folder: Path, name: str) -> None:
@@ -215,6 +216,7 @@ def test_packages_are_shown_without_the_library_of_the_extra(
     assert not (folder / "more.pem").exists()
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [

@@ -33,6 +33,7 @@ def _scraps(tmp_path: Path) -> list[Path]:
     return [*hidden, *(tmp_path / "tmp").iterdir()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "exists", "moments"),
     [

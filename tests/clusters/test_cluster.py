@@ -97,6 +97,7 @@ def test_task_that_is_wrong_ends_the_run(client: Any) -> None:
         list(OnCluster(client).results(iter([Task("kibi-wrong-1", fail, ())])))
 
 
+@pytest.mark.slow
 def test_local_cluster_speaks_tls(client: Any) -> None:
     """Whoever has no key gets no answer."""
     import distributed  # noqa: PLC0415 - an extra

@@ -91,6 +91,7 @@ _MODELS = {
 }
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize(
     ("name", "form"),
     sample(

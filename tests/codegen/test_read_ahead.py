@@ -204,6 +204,7 @@ def test_orders_in_tables_give_the_same_bits(tmp_path: Path, monkeypatch: pytest
     assert same_bits(engine.run(inputs), kibi.run(model, kibi.plan(model), inputs))
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("mode", "lease"),
     sample([("stored", False), ("stored", True), ("streamed", True), ("streamed", False)]),
@@ -235,6 +236,7 @@ def test_transfers_run_on_in_pauses_unless_the_arena_may_change_hands(
     assert same_bits(engine.outputs(), expected)
 
 
+@pytest.mark.slow
 def test_rewind_waits_for_the_transfer(tmp_path: Path, watched: _Watched) -> None:
     """After each number of steps: nothing writes to the arena any more, and the next inference is right."""
     model = residual_network()
@@ -301,6 +303,7 @@ def test_transfer_that_fails_before_a_checkpoint_ends_the_inference(tmp_path: Pa
     assert (memory["runs"], memory["errors"]) == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "slices"),
     sample([(mode, slices) for mode in ("stored", "streamed") for slices in (True, False)], [("streamed", True)]),

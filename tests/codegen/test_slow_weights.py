@@ -160,6 +160,7 @@ def test_optional_parts_work_with_windows(tmp_path: Path, mode: str) -> None:
     assert engine.run(inputs)[0].tobytes() == expected[0].tobytes()
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("mode", ["stored", "streamed"])
 def test_failing_read_ends_the_inference_with_a_status(tmp_path: Path, mode: str) -> None:
     """Whichever call fails: no further one is made, an event tells, nothing outside the arena is written, the next one works."""
@@ -261,6 +262,7 @@ def test_plan_files_do_not_take_such_plans() -> None:
         plan_file(PlannedModel.of(model, _plan(model, "host")))
 
 
+@pytest.mark.slow
 def test_measurement_keeps_slow_memory_and_flash_apart(glyphs: Graph, tmp_path: Path) -> None:
     """Weights in slow memory take no flash; the fetches are those of the plan."""
     plain = kibi.measure(kibi.compile(glyphs, kibi.plan(glyphs, "cortex-m4"), tmp_path / "plain"), oracle=False)

@@ -63,6 +63,7 @@ def test_pictures_are_fresh() -> None:
     check(*(label(path) for path in sorted((DOCS / "images").glob("*.svg"))))
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("path", _CASES)
 def test_document_blocks_run_and_print_what_it_says(path: Path) -> None:
     """The code blocks of a document run from top to bottom, and print the output that follows them."""

@@ -148,6 +148,7 @@ def _run(pair: _Pair, acts: list[Callable[[], None]]) -> None:
             pair.compare()
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_handle_arena_is_pythons(loaded: ctypes.CDLL, seed: int) -> None:
     """Blocks are placed, moved and lost alike, and every wrong call has the same events."""

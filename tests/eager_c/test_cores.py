@@ -69,6 +69,7 @@ def _program(image: np.ndarray, floats: np.ndarray, small: np.ndarray) -> None:
     bind(ops.Sum(), input=real, axes=_axes(0), output=BufferTensor(each, floats, name="floats")).eval()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "compiler"), [("cortex-m4", "zig"), pytest.param("cortex-m0plus", "zig", marks=pytest.mark.slow)]
 )

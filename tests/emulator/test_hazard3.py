@@ -8,6 +8,7 @@ from tests.emulator.conftest import Program
 _RETURN = 2
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize(
     ("text", "cycles"),
     [

@@ -105,6 +105,7 @@ def test_memory_functions_equal_python(core: Core, data: DataObject) -> None:
     assert (order > 0) - (order < 0) == (left > right) - (left < right)
 
 
+@pytest.mark.slow
 def test_software_floats_come_from_the_compiler(tmp_path: Path) -> None:
     """A core without an FPU computes floats by zig's run-time library, which is linked only where it is needed."""
     source = tmp_path / "floats.c"

@@ -21,6 +21,7 @@ _CORES = ("cortex-m4", "cortex-m0plus")
 each_head = pytest.mark.parametrize("head", _HEADS)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("head", "target"),
     sample(
@@ -66,6 +67,7 @@ def test_interpreter_accumulates_in_the_planned_scratch(head: str) -> None:
     assert (spoiled != expected).any()
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("head", share(_HEADS, 1, 2))
 def test_generated_call_passes_the_step(head: str, tmp_path: Path) -> None:
     """The kernel of the last operator is told which row it is given."""

@@ -55,6 +55,7 @@ WISHES = ({"granularity": "tensor"}, {"input": "streamed"}, {"input": "external"
 USUAL = [("residual", WISHES[0]), ("two inputs", WISHES[1]), ("pooled", WISHES[2])]
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize(("name", "wishes"), sample(product(MODELS, WISHES), USUAL), ids=str)
 def test_batch_gives_the_bits_of_the_python_runtime(name: str, wishes: dict[str, str]) -> None:
     """Stored, pushed row by row, or in external buffers; one input and two; in the order of the inputs."""
@@ -69,6 +70,7 @@ def test_batch_gives_the_bits_of_the_python_runtime(name: str, wishes: dict[str,
             assert found[number].tobytes() == wanted.tobytes()
 
 
+@pytest.mark.slow
 def test_plan_of_another_target_is_run_too() -> None:
     """A plan for a Cortex-M4 names kernels of that core; C on this machine computes the same bits with its own."""
     graph = MODELS["residual"]

@@ -51,6 +51,7 @@ def _finished(library: Library, slots: Slots) -> list[Array]:
     return engine.outputs()
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize(
     ("model", "granularity"),
     sample(product([residual_network(), pooled_network("MEAN"), two_input_network()], ["row", "tensor"])),
@@ -309,6 +310,7 @@ def _survives(model: Graph, folder: Path, target: str, *, steps: int, cuts: int,
     return resumed
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize(
     ("model", "target", "steps"),
     [
@@ -342,6 +344,7 @@ def test_loss_of_power_changes_no_output_of_the_shipped_model(tmp_path: Path) ->
     assert cuts // 2 < _survives(model, tmp_path, "cortex-m4", steps=20, cuts=cuts) <= cuts
 
 
+@pytest.mark.slow
 @pytest.mark.zoo
 @pytest.mark.parametrize(
     ("name", "steps"), [("mww_v2_okay_nabu", 5), pytest.param("mlperf_kws_int8", 25, marks=pytest.mark.slow)]

@@ -118,6 +118,7 @@ def test_stream_that_lost_its_arena_says_so_until_it_is_rewound(slices: bool, tm
     assert same_bits(first.run(inputs), kibi.run(_FIRST, None, inputs))
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("target", ["cortex-m4", pytest.param("cortex-m0plus", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("wish", [{}, {"input": "streamed"}, {"input": "external"}, {"output": "external"}], ids=str)
 def test_lease_changes_no_bit_of_any_output(wish: dict[str, str], target: str, tmp_path: Path) -> None:
@@ -146,6 +147,7 @@ def test_model_with_next_to_no_arena_has_every_option(wish: dict[str, str], tmp_
         assert same_bits(engine.run(inputs, slice_steps=1), kibi.run(model, plan, inputs))
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("slices", [False, True])
 def test_stream_whose_order_begins_with_lines_without_steps_takes_the_arena_with_its_first_row(
     slices: bool, tmp_path: Path

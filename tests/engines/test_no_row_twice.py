@@ -72,6 +72,7 @@ def _counting(model: Graph, plan: Plan, folder: Path) -> tuple[Library, list[Pat
     return library, [folder / name for name in library.sources]
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     "network", [_by_hand, *(pytest.param(each, marks=pytest.mark.slow) for each in (_residual, _pooled)), _glyphs]
 )
@@ -96,6 +97,7 @@ def test_each_kernel_is_called_once_a_row_step_on_the_device(network: Network, t
     assert counted == {kernel: 2 * steps for kernel, steps in _expected(library).items()}
 
 
+@pytest.mark.share(2, part=1)
 @networks
 def test_each_kernel_is_called_once_a_row_step_on_the_host(network: Network, tmp_path: Path) -> None:
     """So does the same C on this machine, in one inference."""

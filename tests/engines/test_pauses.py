@@ -51,6 +51,7 @@ def _spoiled(library: Library) -> HostEngine:
     return engine
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("granularity", ["row", pytest.param("tensor", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", share(_MODELS, 0, 2), ids=lambda model: model.name)
 def test_model_in_regions_has_slices_lease_spare_and_checkpoints(
@@ -134,6 +135,7 @@ def _rest(library: Library, slots: Slots, inputs: list[Array]) -> list[Array]:
     return engine.outputs()
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize("lease", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("granularity", ["row", pytest.param("tensor", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", _MODELS, ids=lambda model: model.name)

@@ -16,6 +16,7 @@ from tests.support.amount import sample
 BOARD = (Region("fast", 300, 1.0), Region("slow", 4096, 4.0), Region("flash", 1 << 20, 9.0, False, True))
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("granularity", "handover"),
     sample(

@@ -35,6 +35,7 @@ def test_real_model_equals_tflm(name: str, target: str, tmp_path: Path) -> None:
     assert 0 < engine.last.stack_bytes < 1024
 
 
+@pytest.mark.slow
 def test_tuning_counts_on_the_core_of_the_target() -> None:
     """The kernels that may run a layer are counted on it, and the plan has those with the fewest instructions."""
     model = kibi.load(kibi.demo.model_path())

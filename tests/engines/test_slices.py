@@ -70,6 +70,7 @@ def test_slices_of_two_inputs_and_of_an_accumulator_give_the_same_bits(mode: str
     _agrees(pooled_network("MEAN"), tmp_path / "mean", input=mode)
 
 
+@pytest.mark.slow
 @pytest.mark.zoo
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == "mlperf_kws_int8" else pytest.mark.slow) for name in _ZOO]

@@ -25,6 +25,7 @@ _WAYS = [
 each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize(
     ("name", "granularity", "inputs", "outputs"), sample((name, *each) for each in _WAYS for name in MODELS)
 )

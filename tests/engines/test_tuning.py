@@ -54,6 +54,7 @@ def test_the_fastest_candidate_is_chosen_and_called(
     assert instructions < general
 
 
+@pytest.mark.slow
 def test_kernels_with_the_fewest_cycles_of_a_board_are_chosen(model: kibi.Graph, tmp_path: Path) -> None:
     """With a memory, cycles of layers decide, not instructions; and the whole model takes no longer."""
     board = kibi.board("nucleo-l4r5zi")

@@ -31,6 +31,7 @@ _SMALL = ("mlperf_kws_int8", "mlperf_ad_int8", "mlperf_sww_int8", "tflm_micro_sp
 """Models that are quick in Python and on the core: in each run of the tests, these."""
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("name", sample([(name,) for name in zoo.BENCHMARKS], [(name,) for name in _SMALL]))
 def test_interpreter_equals_every_golden_tensor(name: str) -> None:
     """Each intermediate tensor of runs 0 and 3 has the hash that TFLM's has, and each output of all six runs."""
@@ -47,6 +48,7 @@ def test_interpreter_equals_every_golden_tensor(name: str) -> None:
             assert {i: zoo.fingerprint(seen[i]) for i in made} == {i: goldens[number][i] for i in made}
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("name", sample([(name,) for name in zoo.BENCHMARKS], [(name,) for name in _SMALL[::2]]))
 def test_host_and_device_equal_tflm_on_the_seeded_runs(name: str, tmp_path: Path) -> None:
     """The C library gives TFLM's outputs on this machine (six runs) and on the emulated Cortex-M4 (two runs)."""
@@ -87,6 +89,7 @@ def test_interleaved_order_gives_the_same_bits_in_all_engines(name: str, tmp_pat
             np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("name", sample((name,) for name in zoo.BENCHMARKS))
 def test_measurement_keeps_within_what_was_promised(name: str, tmp_path: Path) -> None:
     """As commands compile: code under 12,000 bytes, stacks under 600, half of the instructions of TFLM's reference kernels."""
@@ -125,6 +128,7 @@ MORE_ARENA_BYTES = {
 """The same of models that take longer to run."""
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(("name", "mode"), sample(ROW_ARENA_BYTES, list(ROW_ARENA_BYTES)[::4]))
 def test_plan_by_row_keeps_its_size_and_the_bits(name: str, mode: str, tmp_path: Path) -> None:
     """A fraction of the memory, the same bits in all engines, at most four hundredths more instructions."""

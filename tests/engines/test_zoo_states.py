@@ -21,6 +21,7 @@ _MODELS = (
 pytestmark = zoo.requires_zoo
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     "name", sample([(name,) for name in _MODELS], [("tflm_kws_scrambled",), ("tflm_mnist_lstm_int8",)])
 )

@@ -76,6 +76,7 @@ def _assert_equal(graph: Graph, path: Path, runs: Sequence[Sequence[Array]], dig
                 np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("name", sample(_MODELS, _USUAL[::2]))
 def test_model_equals_tflm(name: str) -> None:
     """All six seeded runs in Python, one after another in one interpreter, so that states carry over."""
@@ -105,6 +106,7 @@ def _noise(graph: Graph, run: int) -> list[Array]:
 _FILES = [name for name, entry in zoo.operator_files().items() if entry.runs]
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("name", share(_FILES, 0, 2))
 def test_operator_file_equals_tflm(name: str) -> None:
     """The three seeded runs of a real file of one or a few operators."""

@@ -64,6 +64,7 @@ def test_c_hears_it_at_the_same_time(example: ModuleType) -> None:
     assert example.detections(model, path, "c") == example.detections(model, path, "python") != []
 
 
+@pytest.mark.slow
 def test_c_under_sanitizers_gives_tflms_answers_over_many_slices(
     example: ModuleType, oracle: Oracle, tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def test_with_users_permissions_count(tmp_path: Path) -> None:
     assert "can be written by everybody" in why_not_trusted(tmp_path / "cache")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", sample([("plan",), ("run",), ("compile",)], [("compile",)]))
 def test_command_works_without_what_windows_lacks(verb: str, tmp_path: Path) -> None:
     """No module, function or signal of POSIX is needed, from the imports to the last file."""

@@ -144,6 +144,7 @@ def test_endless_case_is_ended_and_found(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert "TooLong" in finding.kind
 
 
+@pytest.mark.slow
 def test_worker_that_dies_names_its_case_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A crash costs one case, not the rest of the span."""
     hook = tmp_path / "sitecustomize.py"

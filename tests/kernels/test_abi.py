@@ -59,6 +59,7 @@ def _floats() -> tuple[Graph, Sequence[Array]]:
 _MODELS: dict[str, Callable[[], tuple[Graph, Sequence[Array]]]] = {"glyphs": _glyphs, "floats": _floats}
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.cross
 @pytest.mark.parametrize(
     ("convention", "name"), sample([(each, name) for each in _CONVENTIONS for name in _MODELS], _USUAL)

@@ -163,6 +163,7 @@ _DRAWS: dict[str, Draw] = {
 }
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("kernel", "name", "compiler", "level"), sample((kernel, *build) for kernel in sorted(_DRAWS) for build in _BUILDS)
 )

@@ -93,6 +93,7 @@ def test_drawn_models_equal_the_reference(kernels: Kernels) -> None:
     assert sum(_check(kernels, case, seed) for case, seed in cases) >= _DRAWN // 40
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("is_int4", [False, True])
 def test_geometries_equal_the_reference(kernels: Kernels, is_int4: bool) -> None:
     """Windows that are gathered, read by rows or by columns; edges on both sides; rests of pixels and channels."""
@@ -153,6 +154,7 @@ def _of_boundaries(pixels: int, zero_point: int, low: int, high: int) -> tuple[K
     return packed, np.minimum(np.maximum(scaled, low), high).astype(np.int8)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("zero_point", "low", "high"),
     sample(
@@ -173,6 +175,7 @@ def test_every_boundary_that_is_simple(kernels: Kernels, pixels: int, zero_point
         np.testing.assert_array_equal(row, expected)
 
 
+@pytest.mark.share(2, part=1)
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels) -> None:
     """At the distance that the variant declares, and at larger ones, no element is overwritten that is still to be read."""
     tried = 0

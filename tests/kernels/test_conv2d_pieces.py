@@ -94,6 +94,7 @@ def test_outputs_are_rounded_once_where_a_relu_cuts() -> None:
     assert tried > 2
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(("zero_point", "low", "high"), [(0, -128, 127), (-128, -128, 127), (5, -7, 90), (3, 60, 20)])
 def test_every_boundary_that_is_simple(zero_point: int, low: int, high: int) -> None:
     """Sums of nothing but the bias, each with its multiplier and shift, are rounded, moved and cut as Python does."""

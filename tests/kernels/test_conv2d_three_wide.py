@@ -121,6 +121,7 @@ def _run(kernels: Kernels, layer: _Layer, packed: KernelCall, rng: np.random.Gen
     return bench.read(output, layer.expected.size).reshape(layer.expected.shape)
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("kernel", sorted(_PACKS))
 def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel: str) -> None:
     """Shapes, edges, scales, values and addresses of every kind give the same bits, and no byte outside is touched."""
@@ -169,6 +170,7 @@ def test_columns_with_the_parts_that_a_layer_needs_give_the_same_bits(
     np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("zero_point", "low", "high"), sample([(-128, -128, 127), (127, -128, 127), (5, -7, 90), (3, 60, 20)])
 )
@@ -196,6 +198,7 @@ def test_every_boundary_that_is_simple(kernels: Kernels, kernel: str, zero_point
     np.testing.assert_array_equal(_run(kernels, layer, packed, np.random.default_rng(0)), layer.expected)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("kernel", sorted(_PACKS))
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernels: Kernels, kernel: str) -> None:
     """At the distance that the variant declares, and at larger ones, no element is overwritten that is still to be read."""

@@ -260,6 +260,7 @@ def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
     return tuple((graph, inputs, kibi.run(graph, None, inputs)) for graph, inputs in graphs)
 
 
+@pytest.mark.share(2, part=0)
 def test_any_node_at_the_end_of_memory_equals_the_reference(kernels: _Kernels) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits; no byte outside is read or written."""
     _check_nodes(kernels)
@@ -273,6 +274,7 @@ def test_any_node_on_arm_equals_the_reference(neon: _Emulated) -> None:
         _check_boundaries(neon, zero_point, low, high)
 
 
+@pytest.mark.share(2, part=1)
 def test_any_node_in_a_program_equals_the_reference(program: ProgramKernels) -> None:
     """The same with NEON of 32-bit Arm, and with SIMD128 of WebAssembly."""
     _check_nodes(program)

@@ -103,6 +103,7 @@ def _compiled(
     }
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("kernel_set", _SETS)
 @pytest.mark.parametrize(("compiler", "flags"), _FLAGS)
 def test_kernel_in_assembly_under_any_flag_keeps_its_bytes(
@@ -134,6 +135,7 @@ def test_kernels_in_assembly_are_all_looked_at(tmp_path: Path) -> None:
         assert not [name for name, text in texts.items() if "((naked" in text]
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("compiler", "flags", "name"),
     sample(

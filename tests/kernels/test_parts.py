@@ -37,6 +37,7 @@ def _choices(view: NodeView) -> set[tuple[str, frozenset[str]]]:
     return {(call.kernel, call.features), (call.kernel, least)}
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("operator", _OPERATORS)
 def test_kernel_with_the_parts_that_a_call_needs_gives_the_right_bits(operator: str) -> None:
     """Whatever is left out, and with all parts that other layers may have asked for."""

@@ -162,6 +162,7 @@ def test_quotients_by_integers_equal_those_of_numpy_and_do_nothing_undefined() -
     _check(divide, _ON_HOST)
 
 
+@pytest.mark.slow
 def test_kernels_without_fpu_divide_floats_by_the_one_function() -> None:
     """No kernel calls the function that the compiler's library has for it, which cuts small quotients."""
     sources = [path for path in sorted(FOLDER.glob("*.c")) if "float" in path.read_text() or "f32" in path.name]

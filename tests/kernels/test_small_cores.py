@@ -67,6 +67,7 @@ def _check(kernels: Kernels, graph: Graph, case: Case, seed: int) -> None:
     assert_same(graph, [found], kibi.run(graph, None, case.inputs))
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("operator", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "ADD", "MUL"])
 def test_drawn_models_at_any_address_equal_the_reference(kernels: Kernels, operator: str) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits, and no byte outside is touched."""
@@ -98,6 +99,7 @@ def test_depthwise_rows_of_any_window_equal_the_portable_ones(
         assert own.run(case) == plain.run(case)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(
     ("zero_point", "low", "high"), [(0, -128, 127), (-128, -128, 127), (127, -128, 127), (5, -7, 90), (3, 60, 20)]
 )

@@ -67,6 +67,7 @@ def _data(graph: Graph, rng: np.random.Generator) -> Array:
     return rng.integers(low, 128, graph.views[0]["input"].type.shape).astype(np.int8)
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize(("name", "kernel"), [("MAX_POOL_2D", _MAX), ("AVERAGE_POOL_2D", _AVERAGES)])
 def test_windows_equal_the_reference(kernels: Kernels, name: str, kernel: str) -> None:
     """At every edge, with rows that are outside, rests of channels, bounds of activations, and more elements than 16 bits hold."""

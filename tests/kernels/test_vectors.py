@@ -104,6 +104,7 @@ def _packed(graph: Graph) -> Iterator[KernelCall]:
                 yield call
 
 
+@pytest.mark.share(2, part=0)
 def test_rows_equal_the_reference(kernels: Kernels) -> None:
     """Blocks of one to four pixels, windows that are copied and such that are not, any number of channels."""
     ways, once = set[tuple[int, int]](), 0
@@ -246,6 +247,7 @@ def test_instructions_of_a_product(geometry: Geometry, variant: Variant, least: 
     assert least < instructions / macs < most
 
 
+@pytest.mark.slow
 @requires_zoo
 @pytest.mark.parametrize(
     "name",
@@ -292,6 +294,7 @@ def test_plain_c_under_sanitizers_equals_the_reference(tmp_path: Path) -> None:
         assert all(outcome.arena[byte] == CANARY for byte in gaps(made))
 
 
+@pytest.mark.slow
 def test_plan_files_on_numpy_equal_the_reference() -> None:
     """Constants of all layers are unpacked as they were packed."""
     used = set[str]()

@@ -96,6 +96,7 @@ def test_mutations_are_chosen_by_name_pattern_and_number() -> None:
     assert chosen_by(["no.such-name", "0", "9999"]) == []
 
 
+@pytest.mark.slow
 def test_runner_tells_a_bug_that_is_caught_from_one_that_is_not() -> None:
     """A test fails on the copy with the bug and passes without it; the checkout stays as it is."""
     (mutation,) = (each for each in MUTATIONS if each.id == _QUICK)

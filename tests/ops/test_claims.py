@@ -53,6 +53,7 @@ def _drawn(name: str, draw: Callable[[Choices], Case]) -> dict[DType, tuple[Case
     return found
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize("name", operators())
 def test_operator_runs_as_in_tflm_on_every_type_that_it_claims(name: str, oracle: Oracle) -> None:
     """A model of each claimed type is drawn, loads, runs, and gives TFLM's bits; no other type is.

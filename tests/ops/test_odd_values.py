@@ -98,6 +98,7 @@ def _of_each_activation(operator: str) -> list[Case]:
     return [case for same in found.values() for case in same]
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize(
     "operator", sample([(name,) for name in _ACTIVATED], [(name,) for name in ("CONV_2D", "MUL", "SVDF")])
 )

@@ -37,6 +37,7 @@ def _assert_same(found: list[list[Array]], wanted: list[list[Array]]) -> None:
             np.testing.assert_array_equal(a, b, err_msg=f"run {number}")
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("seed", range(amount(20, 40)))
 def test_streams_several_runs_equal_tflm_as_planned_in_every_way(seed: int, oracle: Oracle) -> None:
     """By tensor, by row and interleaved, before and after passes, with a reset in between."""

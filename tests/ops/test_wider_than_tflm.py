@@ -136,6 +136,7 @@ def test_transpose_conv_of_s16_with_a_bias_of_s32_is_that_with_s64(tmp_path: Pat
     _check(graphs, [[data]] * 2, [wanted] * 2, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [11, pytest.param(64, marks=pytest.mark.slow)])
 def test_concatenation_of_many_inputs_lays_them_side_by_side(count: int, tmp_path: Path) -> None:
     """More inputs than TFLM's ten, along rows and within them."""

@@ -91,6 +91,7 @@ def _goes_on(graph: Graph, *, lease: bool = False, every: int = 1, **wish: str) 
     return sums[0], sums[1]
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize("lease", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("granularity", ["row", pytest.param("tensor", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)
@@ -106,6 +107,7 @@ def test_shipped_model_goes_on_from_each_place() -> None:
     assert saved < 1.05 * live
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 1))
 def test_any_operator_goes_on_from_each_place(operator: str) -> None:
     """Scratch that is not saved is nothing that a later step needs, of no operator; variables are saved with their changes."""

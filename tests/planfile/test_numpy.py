@@ -74,6 +74,7 @@ def test_every_kernel_has_a_form() -> None:
     assert names() == set(PARAMS)
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 0, 2))
 def test_drawn_models_of_an_operator_agree(operator: str) -> None:
     """Several drawn models of each operator, for several targets."""
@@ -150,6 +151,7 @@ def test_engine_is_c_or_numpy() -> None:
         kibi.open_plan(file, engine="fortran")
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 0))
 def test_mutants_run_or_are_refused(operator: str) -> None:
     """Files with a right digest and any numbers; none fails in another way, and none takes more than memories have."""

@@ -44,6 +44,7 @@ def _compare(graph: Graph, *, target: str, turns: int = 2, width: int = 1, **opt
         assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 1, 2))
 def test_drawn_models_of_an_operator_agree(operator: str) -> None:
     """Several drawn models of each operator, as general kernels run them and as those of the M4 do, with runs of all forms."""

@@ -61,6 +61,7 @@ def _width(file: PlanFile) -> int:
     return file.record(GRAPH, file.header["graphs"])["width"]
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("operator", share(sorted(OPERATOR_MODELS), 2))
 def test_places_are_those_of_the_plan(operator: str, width: int) -> None:

@@ -76,6 +76,7 @@ def _saved(program: Program, file: PlanFile, width: int) -> int:
     return sum(unit + width * len(run.entries) for run in program.runs) - (graph["runs_end"] - graph["runs"])
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize(
     ("width", "wish"),
     sample(

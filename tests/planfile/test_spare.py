@@ -84,6 +84,7 @@ def _lends(graph: Graph, *, lease: bool = False, every: int = 1, **wish: str) ->
     return sums[0], sums[1], most
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize("lease", [False, True])
 @pytest.mark.parametrize("granularity", ["row", "tensor"])
 @pytest.mark.parametrize("graph", _NETWORKS, ids=lambda each: each.name)

@@ -98,6 +98,7 @@ def _restored(model: CModel, data: bytes) -> None:
     model.call("reset")
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize("granularity", ["row", "tensor"])
 @pytest.mark.parametrize("graph", NETWORKS, ids=lambda each: each.name)
 def test_update_behind_the_fence_gives_old_outputs_then_new_ones(graph: Graph, granularity: str) -> None:

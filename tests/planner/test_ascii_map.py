@@ -57,6 +57,7 @@ def test_small_arena_has_a_byte_in_each_column() -> None:
     assert last.partition(": ")[2][0] != "."
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize("options", [{}, {"granularity": "tensor"}, {"input": "streamed"}])
 def test_plan_of_any_kind_is_drawn(options: dict[str, str]) -> None:
     """By the row, by the tensor, with inputs that stream: every step has its line, every line its width."""

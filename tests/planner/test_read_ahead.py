@@ -297,6 +297,7 @@ def test_starts_are_as_early_as_the_bytes_allow() -> None:
     assert transfers.least_bytes(0.0) == 28 + status
 
 
+@pytest.mark.slow
 def test_plan_without_early_starts_keeps_its_places(glyphs: Graph) -> None:
     """Where no placement with an early start fits: each buffer is where it is without reading ahead, and the plan is right."""
     blocking = kibi.plan(glyphs, weights=_READ, bandwidth=100_000_000)

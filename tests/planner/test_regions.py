@@ -302,6 +302,7 @@ def test_regions_same_input_same_plan() -> None:
     assert first == second
 
 
+@pytest.mark.slow
 def test_scratch_in_regions_is_no_less_than_kernels_need() -> None:
     """Each run of a node has all of it, in one region and at one offset."""
     model = kibi.simplify(kibi.load(kibi.demo.model_path()))

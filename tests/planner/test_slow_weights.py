@@ -94,6 +94,7 @@ def test_limit_of_ram_is_met_with_the_fewest_bytes_fetched(glyphs: Graph) -> Non
         kibi.plan(residual_network(), weights=_READ, bandwidth=1_000_000, ram=100)
 
 
+@pytest.mark.slow
 def test_plan_is_the_same_each_time_and_after_it_was_saved(glyphs: Graph, plans: dict[int, Plan]) -> None:
     """The search is an amount of work; a saved plan runs as the one that was made."""
     first, second = plans[20_000], kibi.plan(glyphs, weights=_READ, bandwidth=20_000)

@@ -100,6 +100,7 @@ def test_stage_of_any_network_in_stripes_gives_the_same_bits(case: Case) -> None
         _assert_same_bits(graph, [stage], case)
 
 
+@pytest.mark.slow
 @settings(max_examples=amount(4, 300))
 @given(case=networks())
 def test_stage_that_keeps_columns_gives_the_same_bits(case: Case) -> None:

@@ -39,6 +39,7 @@ _BUFFERS = [
 ]
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("granularity", ["row", "tensor"])
 @pytest.mark.parametrize("texts", sample([(each,) for each in _BUFFERS], [(each,) for each in _BUFFERS[2:]]), ids=str)
 def test_buffers_share_no_byte_with_what_lives_at_the_same_time(texts: list[str], granularity: str) -> None:
@@ -103,6 +104,7 @@ def test_models_placed_together_run_in_one_block_while_the_application_writes_it
         assert same_bits(engine.outputs(), kibi.run(model, None, inputs))
 
 
+@pytest.mark.slow
 def test_bytes_that_are_free_for_a_while_are_used() -> None:
     """A buffer as large as what no step of its time needs costs nothing, and that is proven."""
     model = kibi.load(kibi.demo.model_path())

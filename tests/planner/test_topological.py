@@ -190,6 +190,7 @@ def test_least_context_is_met_by_its_set(seed: int) -> None:
         assert need == problem.live_after(0, context, problem.first_bytes) + problem.need_bytes[node]
 
 
+@pytest.mark.slow
 def test_order_same_graph_same_order() -> None:
     """The search is deterministic, with a proof and without."""
     graph = random_graph(Seeded(5), 40, 20)

@@ -41,6 +41,7 @@ def _check_counts(engine: DeviceEngine, model: Graph) -> None:
     assert 0 < engine.last.stack_bytes < 128 * 1024
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("name", TARGETS)
 def test_counts_and_stack_are_the_same_each_time(name: str, tmp_path: Path) -> None:
     """Two processes, and a second run of one of them, take the same instructions and the same stack."""

@@ -273,6 +273,7 @@ def documented(name: str, column: str) -> float:
     return -value if name == "autoencoder" else value
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.filterwarnings("ignore")  # of the others
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("name", NAMES)

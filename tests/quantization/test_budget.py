@@ -72,6 +72,7 @@ def test_the_same_limits_give_the_same_file(files: Path) -> None:
     assert again.budget == first.budget
 
 
+@pytest.mark.slow
 def test_conversions_between_types_count(files: Path) -> None:
     """The instructions that are held to the limit are those of the whole model, with every QUANTIZE and DEQUANTIZE."""
     network = Network.of((files / "net.tflite").read_bytes(), "net.tflite")

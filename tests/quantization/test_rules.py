@@ -84,6 +84,7 @@ def models(name: str, activations: DType) -> Iterator[tuple[Model, Rows]]:
             yield model, rows
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("activations", [DType.S8, DType.S16], ids=str)
 @pytest.mark.parametrize("name", _EXACT)
 def test_integers_are_near_to_floats(name: str, activations: DType) -> None:

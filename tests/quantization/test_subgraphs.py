@@ -80,6 +80,7 @@ def test_model_with_branches_has_the_bits_of_tflm(tmp_path: Path) -> None:
     assert found.differences == ()
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("draw", [conditional, loop])
 def test_subgraphs_are_copied_as_they_are(draw: Callable[[Seeded], Case]) -> None:
     """Of drawn models that stay float32, the new file gives the same outputs, bit by bit, however its subgraphs are nested."""

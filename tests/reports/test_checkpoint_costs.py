@@ -41,6 +41,7 @@ def _holds(library: Library, found: CheckpointCost) -> None:
     assert 0 < found.resume_stack_bytes < 400
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize(
     "wish",
     share([{"granularity": "tensor"}, {"input": "streamed"}, {}, {"regions": _BOARD, "granularity": "tensor"}], 1, 2),

@@ -68,6 +68,7 @@ def _saved(folder: Path, count: int, **further: Any) -> Path:
     return folder / "d.npz"
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize(
     "options",
     share(

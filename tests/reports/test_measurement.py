@@ -96,6 +96,7 @@ def _assert_parts_add_up(found: Measurement) -> None:
         assert found.calls_cycles_estimate + sum(cycles) == found.cycles_estimate
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize(
     ("target", "options", "extras"),
     [

@@ -188,6 +188,7 @@ def test_picture_of_more_than_can_be_seen_shows_the_largest_and_says_so(monkeypa
     assert "tensors have a lane, the largest" in said
 
 
+@pytest.mark.slow
 def test_png_of_a_large_picture_has_fewer_pixels_for_each_unit() -> None:
     """However large the drawing, no more than 25 million pixels are drawn."""
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="20000" height="20000"></svg>'

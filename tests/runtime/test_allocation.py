@@ -32,6 +32,7 @@ def test_runs_allocate_nothing(model: kibi.Graph, granularity: str) -> None:
     assert interpreter.arena_used_bytes == interpreter.arena_needed_bytes == interpreter.plan.arena_bytes
 
 
+@pytest.mark.share(2, part=0)
 @zoo.requires_zoo
 @pytest.mark.parametrize("step", [21, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SWEPT)

@@ -118,6 +118,7 @@ class _Layer:
         return str(caught.value)
 
 
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize("name", ops.operators())
 def test_operator_by_hand_gives_the_interpreters_bits_wherever_data_is(name: str, tmp_path: Path) -> None:
     """Each operator gives the same bits on every kind of tensor, whether it reaches bytes directly or not.

@@ -82,6 +82,7 @@ def _free(graph: Graph, indices: Iterable[int]) -> list[int]:
     return [index for index in dict.fromkeys(indices) if graph.tensors[index].is_planned]
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize("operator", operators())
 def test_any_operator_with_tensors_in_parts_of_larger_arrays_writes_nothing_else(operator: str) -> None:
     """Inputs, outputs, both, and all that is in between: the bits are the same, and what is outside of the parts is untouched."""

@@ -198,6 +198,7 @@ def test_weights_in_a_way_that_does_not_exist_are_refused() -> None:
         kibi.plan(graph, weights="rice", regions=board, place_weights=True)
 
 
+@pytest.mark.share(3, part=0)
 @requires_zoo
 @pytest.mark.parametrize(("core", "most"), [("cortex-m4", 13), ("cortex-m3", 15), ("cortex-m0plus", 33.5)])
 def test_anomaly_detection_saves_about_a_third(core: str, most: float, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """How much a test looks at: a fair sample in each run of the tests, everything in `make check-all`."""
 
 import os
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -41,3 +42,22 @@ def share(cases: Iterable[Any], part: int, of: int = 3) -> list[Any]:
     return [
         pytest.param(case, marks=[] if number % of == part else [pytest.mark.slow]) for number, case in enumerate(cases)
     ]
+
+
+def mark_shares(items: Iterable[pytest.Item]) -> None:
+    """Marks `slow` what is no part of a run: the cases of tests with the mark `share(of, part)` but for each `of`-th.
+
+    The mark does what `share` does for the values of one parameter, for all cases of a test. At least one case of each
+    test runs.
+    """
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("share") and not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for listed in cases.values():
+        mark = listed[0].get_closest_marker("share")
+        assert mark is not None
+        of, part = mark.args[0], mark.kwargs["part"]
+        for number, item in enumerate(listed):
+            if number % of != part % min(of, len(listed)):
+                item.add_marker("slow")

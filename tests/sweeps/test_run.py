@@ -46,6 +46,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_a_plain_loop(tmp_path: Path) -> None:
     """Each cost of the shipped model and of a small one, for each goal."""
     (tmp_path / "small.tflite").write_bytes(small_model(40))

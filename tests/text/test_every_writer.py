@@ -114,6 +114,7 @@ def _without_first_comments(text: str) -> list[str]:
     return list(dropwhile(lambda line: line.startswith("# "), text.split("\n")))
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("start", _STARTS)
 def test_c_without_comments_is_the_same_for_any_names(start: int) -> None:
     """Names of tensors and files, and commands, reach comments alone, but for names of rows; JSON and CMake keep their form."""

@@ -21,6 +21,7 @@ def _source(folder: Path, text: str, name: str = "source.c") -> Path:
     return folder / name
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize("name", _DEVICES)
 @pytest.mark.parametrize("compiler", ["zig", "gcc"])
 def test_every_device_and_language_compiles(tmp_path: Path, name: str, compiler: str) -> None:

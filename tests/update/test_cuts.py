@@ -45,6 +45,7 @@ def outcome_of(program: Path, sizes: Sizes, pair: Pair, *packages: bytes) -> tup
     return found
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize(
     ("name", "every", "is_delta"),

@@ -27,6 +27,7 @@ def _packages(pair: Pair, sizes: Sizes) -> tuple[bytes, bytes, bytes]:
     return package_of(old, 1), package_of(new, 2, old, in_place=sizes.sector_bytes), package_of(new, 2)
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize(
     ("name", "every", "shapes"),

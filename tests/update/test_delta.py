@@ -322,6 +322,7 @@ def _instructions(old: bytes, payload: bytes, new: bytes, folder: Path) -> int:
 _ROW = re.compile(r"^\| (-2[^|]*) \| ([\d,]+) \| ([\d,]+) \|$", re.MULTILINE)
 
 
+@pytest.mark.slow
 @zoo.requires_zoo
 def test_deltas_of_key_words_are_those_of_the_page(tmp_path: Path) -> None:
     """Weights of the model change in 30 of 100 cases; the layout stays."""

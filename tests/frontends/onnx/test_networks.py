@@ -44,6 +44,7 @@ def test_float_network_computes_what_onnx_does(network: Callable[[Choices], Onnx
     np.testing.assert_allclose(mine, np.asarray(reference), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize("network", [image_network, sequence_network])
 @pytest.mark.parametrize(
     "scheme", SCHEMES, ids=lambda scheme: f"{scheme.activations.__name__}-{scheme.weights.__name__}"
@@ -67,6 +68,7 @@ def test_quantized_networks_are_a_few_steps_from_onnx_runtime(
     assert (apart <= 1).mean() >= (_LEAST_NEAR_S16 if scheme.activations is np.int16 else _LEAST_NEAR)
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize("network", [image_network, sequence_network])
 @pytest.mark.parametrize("seed", range(amount(4, 30)))
 def test_quantized_network_gives_tflm_the_same_bits(

@@ -21,6 +21,7 @@ _MODULES = [
 ]
 
 
+@pytest.mark.share(2, part=1)
 @pytest.mark.parametrize(
     "module", [pytest.param(name, marks=[pytest.mark.slow] if name in _SLOW else []) for name in _MODULES]
 )

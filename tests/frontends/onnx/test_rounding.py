@@ -26,6 +26,7 @@ def _stated() -> dict[str, tuple[int, ...]]:
     return {name: (int(narrow), int(narrow), int(wide)) for names, narrow, wide in cells for name in names.split("; ")}
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_layer_is_as_many_steps_from_onnx_runtime_as_the_page_states(layer: str) -> None:
     """No element is further away, whatever the type of the activations."""

@@ -45,6 +45,7 @@ def _model(
     return b.finish([y])
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize(("name", "dtype"), sample(_TYPES))
 def test_reduction_of_five_axes_equals_tflm(name: str, dtype: DType, oracle: Oracle) -> None:
     """Axes apart and side by side, kept and dropped, some of one element."""
@@ -71,6 +72,7 @@ _ALTERNATING = (
 """Shapes and axes that leave from five to eight axes after neighbours have become one."""
 
 
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize(("name", "dtype"), sample(_TYPES))
 def test_reduction_of_axes_that_alternate_equals_tflm_in_python_and_c(
     name: str, dtype: DType, oracle: Oracle, tmp_path: Path

@@ -50,6 +50,7 @@ _WAYS: dict[str, Callable[[Graph], Graph]] = {
 }
 
 
+@pytest.mark.share(3, part=2)
 @pytest.mark.parametrize("kind", _KINDS)
 @pytest.mark.parametrize("way", _WAYS)
 def test_model_without_operators_runs_in_c(kind: str, way: str) -> None:

@@ -55,6 +55,7 @@ def test_broadcast_along_any_axes_equals_tflm(name: str, rank: int, oracle: Orac
         assert_same(graph, Interpreter(graph).run(data), oracle.run(model, [data])[0].outputs)
 
 
+@pytest.mark.slow
 def test_broadcast_along_alternating_axes_equals_tflm_in_c(oracle: Oracle, tmp_path: Path) -> None:
     """Also where an input is a constant, which stays as small as it is."""
     rng = np.random.default_rng(7)
