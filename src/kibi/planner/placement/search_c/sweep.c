@@ -71,12 +71,18 @@ static void retire(kibi_sweep_state *state, int32_t sketch)
     state->work += (uint64_t)count;
 }
 
+/* A place for a digest in a table, whose length is mostly a power of two. */
+static uint64_t place_of(uint64_t digest, uint64_t length)
+{
+    return (length & (length - 1)) == 0 ? digest & (length - 1) : digest % length;
+}
+
 /* Note that the item could be at an offset, directly above the first `place` items of a sketch. */
 static void add_child(kibi_sweep_state *state, int32_t sketch, int32_t place, int32_t item, int64_t offset)
 {
     const kibi_problem *p = state->problem;
     const uint64_t digest = state->sketches.digest[sketch] + digest_of(item, offset);
-    uint64_t *seen = &state->seen[digest % (uint64_t)state->seen_room];
+    uint64_t *seen = &state->seen[place_of(digest, (uint64_t)state->seen_room)];
     if (*seen == digest) {
         return; /* another way to the same */
     }
@@ -102,35 +108,55 @@ static void add_child(kibi_sweep_state *state, int32_t sketch, int32_t place, in
     child->rank = score * 1024 + (int64_t)(mixed(digest ^ state->seed) % state->spread);
 }
 
-/* List the offsets that one item forbids another, as an open range, among those found so far, ascending by their lower ends. */
-static int32_t add_range(kibi_sweep_state *state, int32_t ranges, int32_t item, int32_t other, int64_t offset, int32_t place)
+/* How far another item keeps this one away from it below and above; asked once for all sketches of a level. */
+static const kibi_apart *apart_from(kibi_sweep_state *state, int32_t level, int32_t item, int32_t other)
 {
     const kibi_problem *p = state->problem;
-    int64_t low = offset - p->size[item];
-    int64_t high = offset + p->size[other];
-    if (!state->is_plain[item] || !state->is_plain[other]) {
-        if (!kibi_overlap(p, item, other)) {
-            return ranges;
-        }
-        low = offset - kibi_distance(p, item, other);
-        high = offset + kibi_distance(p, other, item);
-        if (low >= high) {
-            return ranges;
-        }
+    kibi_apart *apart = &state->apart[other];
+    if (apart->level == level) {
+        return apart;
+    }
+    apart->level = level;
+    if (state->is_plain[item] && state->is_plain[other]) {
+        apart->below = p->size[item];
+        apart->above = p->size[other];
+    } else if (kibi_overlap(p, item, other)) {
+        apart->below = kibi_distance(p, item, other);
+        apart->above = kibi_distance(p, other, item);
+    } else {
+        apart->below = 0; /* an empty range */
+        apart->above = 0;
+    }
+    return apart;
+}
+
+/* List the offsets that one item forbids another, as an open range, among those found so far, ascending by their lower ends. */
+static int32_t add_range(kibi_range *range, int32_t ranges, const kibi_apart *apart, int64_t offset, int32_t place)
+{
+    const int64_t low = offset - apart->below;
+    const int64_t high = offset + apart->above;
+    if (low >= high) {
+        return ranges;
     }
     int32_t at = ranges;
-    while (at > 0 && state->range[at - 1].low > low) {
-        state->range[at] = state->range[at - 1];
+    while (at > 0 && range[at - 1].low > low) {
+        range[at] = range[at - 1];
         at--;
     }
-    state->range[at].low = low;
-    state->range[at].high = high;
-    state->range[at].place = place;
+    range[at].low = low;
+    range[at].high = high;
+    range[at].place = place;
     return ranges + 1;
 }
 
+/* What is over a multiple of an alignment, most of which are powers of two. */
+static int64_t over_multiple(int64_t offset, int64_t alignment)
+{
+    return (alignment & (alignment - 1)) == 0 ? offset & (alignment - 1) : offset % alignment;
+}
+
 /* Note the least and the greatest offset of an item in each hole of a sketch. */
-static void expand(kibi_sweep_state *state, int32_t sketch, int32_t item)
+static void expand(kibi_sweep_state *state, int32_t level, int32_t sketch, int32_t item)
 {
     const kibi_problem *p = state->problem;
     const int32_t *items = items_of(&state->sketches, state, sketch);
@@ -141,7 +167,7 @@ static void expand(kibi_sweep_state *state, int32_t sketch, int32_t item)
     const int64_t highest = room < p->highest[item] ? room : p->highest[item];
     int32_t ranges = 0;
     for (int32_t k = 0; k < count; k++) {
-        ranges = add_range(state, ranges, item, items[k], offsets[k], k);
+        ranges = add_range(state->range, ranges, apart_from(state, level, item, items[k]), offsets[k], k);
     }
     int64_t lowest = p->lowest[item];
     int32_t place = 0;
@@ -149,12 +175,13 @@ static void expand(kibi_sweep_state *state, int32_t sketch, int32_t item)
         const int64_t end = k < ranges && state->range[k].low < highest ? state->range[k].low : highest;
         if (lowest <= end) {
             add_child(state, sketch, place, item, lowest);
-            if (end - end % alignment > lowest) {
-                add_child(state, sketch, place, item, end - end % alignment);
+            const int64_t top = end - over_multiple(end, alignment);
+            if (top > lowest) {
+                add_child(state, sketch, place, item, top);
             }
         }
         if (k < ranges && state->range[k].high > lowest) {
-            const int64_t over = state->range[k].high % alignment;
+            const int64_t over = over_multiple(state->range[k].high, alignment);
             lowest = state->range[k].high + (over ? alignment - over : 0);
         }
         if (k < ranges && state->range[k].place >= place) {
@@ -247,7 +274,7 @@ static kibi_search_result sweep(kibi_sweep_state *state, const int32_t *order, u
         memset(state->seen, 0, (size_t)state->seen_room * sizeof *state->seen);
         state->children = 0;
         for (int32_t k = 0; k < state->kept; k++) {
-            expand(state, k, item);
+            expand(state, level, k, item);
         }
         keep(state, level, item);
         if (state->kept == 0) {

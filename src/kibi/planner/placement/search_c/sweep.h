@@ -35,6 +35,12 @@ typedef struct {
     int32_t place;
 } kibi_range;
 
+/* How far one item keeps another away from it below and above, if that was asked for at this level. */
+typedef struct {
+    int64_t below, above;
+    int32_t level;
+} kibi_apart;
+
 /* From which sketch one came, and where its last item is. */
 typedef struct {
     int64_t offset;
@@ -54,6 +60,7 @@ typedef struct {
     kibi_child *child; /* [2 * width * (room + 1)] */
     int32_t children;
     kibi_range *range; /* [room] */
+    kibi_apart *apart; /* [items] */
     uint64_t *seen;    /* [seen_room]: digests of children, as many as are not overwritten */
     int32_t seen_room;
     kibi_step *step; /* [items][width] */

@@ -64,11 +64,18 @@ int kibi_sweep_make(kibi_sweep_state *state)
     state->seen_room = 8 * state->width;
     state->child = malloc(2 * width * (room + 1) * sizeof *state->child);
     state->range = malloc(room * sizeof *state->range);
+    state->apart = malloc(items * sizeof *state->apart);
     state->seen = malloc((size_t)state->seen_room * sizeof *state->seen);
     state->step = malloc(items * width * sizeof *state->step);
     const int has_sketches = make_sketches(&state->sketches, width, room);
     const int has_spare = make_sketches(&state->spare, width, room);
-    return has_sketches && has_spare && state->child && state->range && state->seen && state->step;
+    if (!has_sketches || !has_spare || !state->child || !state->range || !state->apart || !state->seen || !state->step) {
+        return 0;
+    }
+    for (size_t i = 0; i < items; i++) {
+        state->apart[i].level = -1;
+    }
+    return 1;
 }
 
 void kibi_sweep_free(kibi_sweep_state *state)
@@ -79,6 +86,7 @@ void kibi_sweep_free(kibi_sweep_state *state)
     free_sketches(&state->spare);
     free(state->child);
     free(state->range);
+    free(state->apart);
     free(state->seen);
     free(state->step);
 }
