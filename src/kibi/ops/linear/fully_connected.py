@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
+from kibi.ir import Accumulation, KernelCall, NodeView, OperatorError, RowAccess, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
-from kibi.ops.attributes import Activation
+from kibi.ops.attributes import ActivatedOperator, Activation
 from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
 from kibi.ops.sums import float_sums
@@ -24,7 +24,7 @@ from kibi.quant import wrap_s32
 
 
 @dataclass(frozen=True, slots=True)
-class FullyConnected(Operator):
+class FullyConnected(ActivatedOperator):
     """Matrix product: input of B * K elements s8, filter [O, K] s8, bias [O] s32 → output [B, O] s8.
 
     The filter is symmetric, per tensor or per output channel. Or input and output are s16, and the bias is s64 or s32; without
@@ -46,11 +46,6 @@ class FullyConnected(Operator):
     activation: Activation = Activation.NONE
     keep_dims: bool = False
     narrow_sums: bool = False
-
-    @property
-    def cuts_at_zero(self) -> bool:
-        """True if its activation does."""
-        return self.activation.cuts_at_zero
 
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[B, O]`, or the input's with O in the last place; any leading axes that TFLM accepts."""
