@@ -22,6 +22,10 @@ from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, is_s16
 from kibi.ops.windows.conv2d import check_integer_layer, is_float
 from kibi.quant import wrap_s32
 
+_FOUR = 4
+_OF_FOURS = "KIBI_FULLY_CONNECTED_S16_ACCUMULATE_OF_FOURS"
+"""The part of the kernel that computes four channels at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class FullyConnected(ActivatedOperator):
@@ -153,7 +157,11 @@ class FullyConnected(ActivatedOperator):
         if accumulates:
             # The last call has read its row before it writes.
             params = PARAMS[kernel](**packed, **shared)
-            return KernelCall(kernel, params, _sums_bytes(view), takes_step=True, inplace_distance_bytes=(0,))
+            has_fours = is_s16(view) and min(channels, shared["piece"]) >= _FOUR
+            return KernelCall(
+                kernel, params, _sums_bytes(view), takes_step=True, inplace_distance_bytes=(0,),
+                features=frozenset({_OF_FOURS} if has_fours else ()), least_features=frozenset(),
+            )  # fmt: skip
         params = PARAMS[kernel](**packed, **shared, vectors_per_row=max(1, piece // depth))
         # A vector is read again for each block of channels.
         last = (channels - 1) // block * block
