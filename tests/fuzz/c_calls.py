@@ -121,6 +121,10 @@ def _call(
         function.restype = ctypes.c_void_p
         function(handle, index)
         return
+    if name == "rewind":
+        function.restype = None
+        function(handle)
+        return
     arguments: tuple[object, ...] = ()
     if name == "init":
         address, size = _place(arena, rng)

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import kibi
+from kibi.dtypes import DType
+from kibi.frontends.tflite import parse_tflite
+from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.depthwise_conv2d import DepthwiseS16Params
 from kibi.quant import requantize_wide
@@ -22,6 +25,8 @@ from tests.toolchain.tools import check_cross
 _KERNELS = (
     "kibi_conv2d_s16", "kibi_depthwise_conv2d_s16", "kibi_fully_connected_s16", "kibi_fully_connected_s16_accumulate",
 )  # fmt: skip
+_ROWS = "kibi_fully_connected_s16_accumulate"
+_OF_FOURS = "KIBI_FULLY_CONNECTED_S16_ACCUMULATE_OF_FOURS"
 _MULTIPLIED = (Geometry(2, 14, groups=0, size=(3, 4)), Geometry(1, 8, groups=0, stride=2, size=(3, 7)))
 _BUILDS = (("cortex-m4", "zig", "s"), ("cortex-m4", "gcc", "2"), ("cortex-m33", "zig", "2"))
 _DRAWN = amount(10, 200)
@@ -168,6 +173,12 @@ def test_depthwise_products_take_few_instructions(*, is_packed: bool, most: floa
 
 
 def test_rows_of_fully_connected_add_up(kernels: Kernels) -> None:
+    """With and without the part for four channels at once."""
+    _check_rows(kernels)
+    _check_rows(linked((_ROWS,), "cortex-m4", "zig", "s", frozenset()))
+
+
+def _check_rows(kernels: Kernels) -> None:
     """Whole fours of elements and of channels, rests of both, and more products than 32 bits hold; sums of 64 bits."""
     rng = np.random.default_rng(0)
     for piece, channels, pieces in ((1, 5, 2), (3, 4, 3), (4, 4, 1), (7, 9, 2), (112, 8, 2), (511, 4, 2), (1025, 6, 2)):
@@ -181,7 +192,7 @@ def test_rows_of_fully_connected_add_up(kernels: Kernels) -> None:
             "piece": piece, "pieces": pieces, "vectors": 1, "output_channels": channels, "output_zero_point": 0,
             "activation_min": -32768, "activation_max": 32767,
         }  # fmt: skip
-        call = KernelCall.of("kibi_fully_connected_s16_accumulate", values)
+        call = KernelCall.of(_ROWS, values)
         bench = Bench(kernels, np.random.default_rng(piece))
         output = bench.place("output", np.zeros(channels, np.int16), writable=True)
         params, scratch = bench.params(call), bench.scratch(8 * channels)
@@ -193,6 +204,28 @@ def test_rows_of_fully_connected_add_up(kernels: Kernels) -> None:
         np.testing.assert_array_equal(bench.read(output, 2 * channels).view(np.int16), expected)
 
 
+def test_four_channels_at_once_are_a_part_that_the_least_flash_leaves_out() -> None:
+    """Rows of layers with fewer channels, or with fewer elements, need none of it in any case."""
+    parts = (frozenset({_OF_FOURS}), frozenset[str]())
+    fast, small = (linked((_ROWS,), "cortex-m4", "zig", "s", each).image.code_bytes for each in parts)
+    assert small + 250 < fast
+    for channels, elements, needed in ((4, 4, {_OF_FOURS}), (3, 8, set()), (8, 3, set())):
+        (call,) = _vector_of_rows(channels, elements).calls
+        assert call.kernel == _ROWS
+        assert call.features == needed
+        assert call.least_features == frozenset()
+
+
+def _vector_of_rows(channels: int, elements: int) -> Graph:
+    """A layer whose vector spans 64 rows."""
+    builder = ModelBuilder()
+    operands = [builder.input([1, 64, 1, elements], DType.S16, 0.5, 0)]
+    operands.append(builder.constant(np.ones((channels, 64 * elements), np.int8), 0.25, 0))
+    output = builder.tensor([1, channels], DType.S16, 0.5, 0)
+    builder.operator("FULLY_CONNECTED", operands, [output], {})
+    return parse_tflite(builder.finish([output]), "rows.tflite")
+
+
 def test_rows_of_fully_connected_take_few_instructions() -> None:
     """For each multiply-accumulate of a row of 112 elements and 32 channels, the last one's outputs counted."""
     values: dict[str, object] = {
@@ -200,7 +233,7 @@ def test_rows_of_fully_connected_take_few_instructions() -> None:
         "shift": np.full(32, -9, np.int8), "is_wide": 1, "piece": 112, "pieces": 1, "vectors": 1, "output_channels": 32,
         "output_zero_point": 0, "activation_min": -32768, "activation_max": 32767,
     }  # fmt: skip
-    call = KernelCall.of("kibi_fully_connected_s16_accumulate", values)
+    call = KernelCall.of(_ROWS, values)
     bench = Bench(linked(WIDE_KERNELS, "cortex-m4", "zig", "s"), np.random.default_rng(0))
     output = bench.place("output", np.zeros(32, np.int16), writable=True)
     rows = bench.rows([bench.place("input", np.ones(112, np.int16))])

@@ -124,6 +124,14 @@ _SELECTION = (
         ("tests/selection/test_least_flash.py", "-k", "counted_once"),
     ),
     Mutation(
+        "selection.flash-counts-equal-arrays-again",
+        "selection/least_flash.py",
+        "arrays = set[tuple[bytes, int]]().union(*(each.constants for each in chosen))",
+        "arrays = [array for each in chosen for array in each.constants]",
+        "For the least flash, layers that share their weights take kernels of different kinds, each with the weights anew.",
+        ("tests/selection/test_least_flash.py", "-k", "equal_arrays"),
+    ),
+    Mutation(
         "selection.pairs-need-not-fit",
         "selection/packed_pairs.py",
         "return bool(packed.min() >= _PAIR_LEAST)",

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kibi.engines.engine import entry_points, written_sources
 from kibi.engines.storage import storage_sources
 from kibi.ir import KernelCall
 from kibi.kernels import closure
+from kibi.kernels.params.fully_connected import FullyConnectedS8Params
 from kibi.selection import Goal, choose, least_flash
 from kibi.selection.choice import VARIANTS
 from kibi.selection.code_sizes import RECORD, RECORDED_TARGET, code_bytes, is_recorded
@@ -63,6 +65,24 @@ def test_a_function_is_counted_once_and_only_if_a_part_needs_it() -> None:
     assert not is_recorded("kibi_pad_s8")
 
 
+def _arrays(kernel: str, weights: int, rng: random.Random) -> frozenset[tuple[bytes, int]]:
+    """One array that all layers with the same weights and kernel share, and one of the layer alone."""
+    shared = random.Random(f"{kernel} {weights}")
+    return frozenset({(f"{kernel} {weights}".encode(), 4 * shared.randint(0, 300)), (rng.randbytes(8), 4)})
+
+
+def test_equal_arrays_are_counted_once() -> None:
+    """As a library has them; a layer with other weights pays for them."""
+    graph, core = kibi.load(kibi.demo.model_path()), target("cortex-m4")
+    call = next(each for each in graph.general_calls if each.kernel == "kibi_fully_connected_s8")
+    params = call.params_as(FullyConnectedS8Params)
+    equal, other = (replace(call, params=params.replaced(filter=params.filter + each)) for each in (0, 1))
+    alone, twice, different = (least_flash.flash_bytes([call, *more], core) for more in ((), (equal,), (equal, other)))
+    struct_bytes = least_flash._option(call).struct_bytes
+    assert twice == alone + struct_bytes
+    assert different == twice + struct_bytes + -(-params.filter.nbytes // 4) * 4
+
+
 def test_no_choice_of_kernels_is_smaller() -> None:
     """Among all choices of drawn layers that have no more code than the one that is known."""
     rng = random.Random(0)
@@ -75,7 +95,8 @@ def test_no_choice_of_kernels_is_smaller() -> None:
         layers = []
         for kernels in rng.choices(kinds, k=rng.randint(1, 4)):
             usable = [*rng.sample(kernels[:-1], rng.randint(0, len(kernels) - 1)), kernels[-1]]
-            layers.append(tuple(_Option(kernel, frozenset(), 4 * rng.randint(0, 300), 40) for kernel in usable))
+            shared = rng.randrange(3)
+            layers.append(tuple(_Option(kernel, frozenset(), _arrays(kernel, shared, rng), 40) for kernel in usable))
         known = tuple(rng.choice(options) for options in layers)
         model = _Model(tuple(layers), frozenset(), _code_bytes(known, frozenset()))
         found = min((model.refined(each) for each in (model.smallest(), known)), key=model.excess)

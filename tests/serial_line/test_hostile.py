@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kibi
 from kibi.codegen import Library
 from kibi.errors import BoardError, EmulationError, InputError
-from kibi.packages.serial import code_digest, serial_functions
+from kibi.packages.serial import serial_functions
 from kibi.reports import board_run
 from kibi.reports.board_run import BoardRun
 from kibi.reports.measurement import Measurement
@@ -46,7 +46,7 @@ def _run(
 ) -> BoardRun:
     """What a device says, reported."""
     library, measured = on_m3
-    digest, core = str(other.get("digest", code_digest(library))), int(other.get("core", 0x412F_C231))
+    digest, core = str(other.get("digest", library.code_digest)), int(other.get("core", 0x412F_C231))
     device = Device(digest, len(serial_functions(library)), answer, core)
 
     @contextmanager
@@ -280,6 +280,6 @@ def test_program_of_the_same_code_fits_however_its_command_was_spelled(
         residual_network(4, 3, 2), None, tmp_path / "again", target="cortex-m3", command="kibi compile --goal balanced"
     )
     assert again.digest != library.digest
-    assert code_digest(again) == code_digest(library)
+    assert again.code_digest == library.code_digest
     other = kibi.compile(residual_network(4, 3, 3), None, tmp_path / "other", target="cortex-m3")
-    assert code_digest(other) != code_digest(library)
+    assert other.code_digest != library.code_digest

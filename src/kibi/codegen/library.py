@@ -1,9 +1,10 @@
 """Libraries: the files of one or several models and the kernels that they share, generated as text and written whole."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +171,22 @@ class Library:
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of what `sha256sum` prints of the C files and headers, a line for each: the same in every kind of package."""
+        return self._digest(lambda text: text)
+
+    @cached_property
+    def code_digest(self) -> str:
+        """The same of the files without the comments with which they begin.
+
+        These state the command. So two libraries of the same code have one digest, however the options were spelled.
+        """
+        return self._digest(
+            lambda text: "".join(dropwhile(lambda line: line.startswith("/*"), text.splitlines(keepends=True)))
+        )
+
+    def _digest(self, part: Callable[[str], str]) -> str:
+        """The SHA-256 of a line for each C file and header, with that of a part of its text."""
         top = f"{self.root}/" if self.root else ""
-        lines = (f"{file_digest(self.files[top + path])}  {path}\n" for path in self.c_paths)
+        lines = (f"{file_digest(part(self.files[top + path]))}  {path}\n" for path in self.c_paths)
         return file_digest("".join(lines))
 
     @property

@@ -9,7 +9,7 @@ from kibi.dtypes import Array
 from kibi.emulator import Call
 from kibi.engines.linked import CalledEngine
 from kibi.errors import BoardError
-from kibi.packages.serial import code_digest, serial_functions, with_serial_program
+from kibi.packages.serial import serial_functions, with_serial_program
 from kibi.serial_line import SerialCore, SerialSession
 
 _WORD = 1 << 32
@@ -35,7 +35,7 @@ class SerialEngine(CalledEngine):
     """
 
     def __init__(self, library: Library, session: SerialSession, board: str, *, seconds: float) -> None:
-        found, names, digest = session.greeting, serial_functions(library), code_digest(library)
+        found, names, digest = session.greeting, serial_functions(library), library.code_digest
         if found.digest != digest or found.functions != len(names):
             raise BoardError(
                 f"the measuring program at {session.name} has another library than this model, with these options, gives: its "

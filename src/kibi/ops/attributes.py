@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kibi.dtypes import DType
-from kibi.ir import OperatorError, Quantization
+from kibi.ir import Operator, OperatorError, Quantization
 
 
 class Padding(Enum):
@@ -130,3 +130,19 @@ class Activation(Enum):
         low, high = dtype.limits
         bounds = {Activation.RELU: (0, high), Activation.RELU6: (0, 6), Activation.RELU_N1_TO_1: (-1, 1)}
         return bounds.get(self, (low, high))
+
+
+class ActivatedOperator(Operator):
+    """An operator whose outputs go through an activation.
+
+    Attributes:
+        activation: the one that the model names.
+    """
+
+    __slots__ = ()
+    activation: Activation
+
+    @property
+    def cuts_at_zero(self) -> bool:
+        """True if its activation does."""
+        return self.activation.cuts_at_zero

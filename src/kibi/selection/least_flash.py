@@ -4,11 +4,16 @@ A kernel costs its code once, however many layers it runs: what a layer should t
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from itertools import chain, combinations, product
 from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
 from kibi.kernels import closure, is_shipped
@@ -21,6 +26,9 @@ _ALIGNMENT = 4
 _MOST_COMPARED = 10_000
 """Choices that are all compared; of more, those of one kind of layers after another."""
 
+_Arrays: TypeAlias = frozenset[tuple[bytes, int]]
+"""Arrays, each as a digest of its type and elements, and its bytes of flash."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Option:
@@ -29,19 +37,19 @@ class _Option:
     Attributes:
         kernel: its C name.
         parts: the macros of the parts of it that the layer needs.
-        constant_bytes: of the constants that are packed for it.
+        constants: the arrays that are packed for it, and their bytes. Layers with equal arrays share them.
         struct_bytes: of its parameters, which a library has among its code.
     """
 
     kernel: str
     parts: frozenset[str]
-    constant_bytes: int
+    constants: _Arrays
     struct_bytes: int
 
     @property
     def own_bytes(self) -> int:
-        """The bytes of flash that the layer alone pays for."""
-        return self.constant_bytes + self.struct_bytes
+        """The bytes of flash for a layer that shares no array."""
+        return self.struct_bytes + sum(size_bytes for _, size_bytes in self.constants)
 
 
 _Choice = tuple[_Option, ...]
@@ -66,16 +74,12 @@ def choose_least_flash(
         return tuple(calls[0] for calls in usable)
     options = tuple(tuple(map(_option, calls)) for calls in usable)
     fixed = frozenset(calls[0].kernel for calls in usable if calls[0].kernel and not is_recorded(calls[0].kernel))
-    names = [call.kernel for call in known]
-    start = tuple(
-        next((each for each in its if each.kernel == name), its[-1]) for its, name in zip(options, names, strict=True)
-    )
+    start = tuple(_named(its, call.kernel) or its[-1] for its, call in zip(options, known, strict=True))
     paid = _functions_of(fixed, target.kernel_sets)
     model = _Model(options, paid, _code_bytes(start, paid))
     best = min((model.refined(each) for each in (model.smallest(), start)), key=model.excess)
-    return tuple(
-        next(call for call in calls if call.kernel == option.kernel) for calls, option in zip(usable, best, strict=True)
-    )
+    places = (its.index(option) for its, option in zip(options, best, strict=True))
+    return tuple(calls[place] for calls, place in zip(usable, places, strict=True))
 
 
 def flash_bytes(calls: Sequence[KernelCall], target: Target) -> int:
@@ -87,15 +91,26 @@ def flash_bytes(calls: Sequence[KernelCall], target: Target) -> int:
     """
     fixed = frozenset(call.kernel for call in calls if call.kernel and not is_recorded(call.kernel))
     chosen = tuple(map(_option, calls))
-    return _code_bytes(chosen, _functions_of(fixed, target.kernel_sets)) + sum(each.constant_bytes for each in chosen)
+    return _code_bytes(chosen, _functions_of(fixed, target.kernel_sets)) + _constant_bytes(chosen)
 
 
 def _option(call: KernelCall) -> _Option:
     """What a call takes of flash."""
     parts = call.features if call.least_features is None else call.least_features
-    constants = sum(-(-data.nbytes // _ALIGNMENT) * _ALIGNMENT for data in call.constants.values())
+    constants = frozenset(map(_array, call.constants.values()))
     struct = 0 if call.params is None else Layout.of(type(call.params), with_graphs=False).size_bytes
     return _Option(call.kernel, parts, constants, struct)
+
+
+def _named(options: Sequence[_Option], kernel: str) -> _Option | None:
+    """The first option with a kernel."""
+    return next((each for each in options if each.kernel == kernel), None)
+
+
+def _array(data: NDArray[Any]) -> tuple[bytes, int]:
+    """An array by its digest, and its bytes of flash."""
+    digest = sha256(np.ascontiguousarray(data).data).digest()
+    return data.dtype.str.encode() + digest, -(-data.nbytes // _ALIGNMENT) * _ALIGNMENT
 
 
 @cache
@@ -111,6 +126,12 @@ def _code_bytes(chosen: _Choice, paid: frozenset[str]) -> int:
     parts = frozenset(part for _, parts in needed for part in parts)
     kernels = code_bytes({kernel for kernel, _ in needed}, parts, paid)
     return kernels + sum(each.struct_bytes for each in chosen)
+
+
+def _constant_bytes(chosen: _Choice) -> int:
+    """The bytes of the constants of a choice. A library has equal arrays once."""
+    arrays = set[tuple[bytes, int]]().union(*(each.constants for each in chosen))
+    return sum(size_bytes for _, size_bytes in arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +151,7 @@ class _Model:
     def excess(self, chosen: _Choice) -> tuple[int, int]:
         """Returns how many bytes of code a choice has too many, and what it needs of flash: the smaller one is better."""
         code = _code_bytes(chosen, self.paid)
-        return max(0, code - self.most_code_bytes), code + sum(each.constant_bytes for each in chosen)
+        return max(0, code - self.most_code_bytes), code + _constant_bytes(chosen)
 
     def smallest(self) -> _Choice:
         """Returns the smallest choice in which each layer takes, of the kernels that run layers of its kind, the least of its own.
@@ -168,14 +189,27 @@ class _Model:
                     yield tuple(min(options, key=lambda each: each.own_bytes) for options in usable)
 
     def refined(self, chosen: _Choice) -> _Choice:
-        """Returns a choice in which no layer can take another option so that less flash is needed."""
+        """Returns a choice in which no layer, nor all layers of the same constants, can take another option for less flash."""
+        changes = tuple(self._changes())
         best, least = chosen, self.excess(chosen)
         is_better = True
         while is_better:
             is_better = False
-            for number, options in enumerate(self.options):
-                for option in options if len(options) > 1 else ():
-                    tried = (*best[:number], option, *best[number + 1 :])
-                    if (needed := self.excess(tried)) < least:
-                        best, least, is_better = tried, needed, True
+            for change in changes:
+                tried = tuple(change.get(number, option) for number, option in enumerate(best))
+                if (needed := self.excess(tried)) < least:
+                    best, least, is_better = tried, needed, True
         return best
+
+    def _changes(self) -> Iterator[Mapping[int, _Option]]:
+        """Yields options for single layers, then for the layers that share their general constants, by layer."""
+        sharing = defaultdict[_Arrays, list[int]](list)
+        for number, options in enumerate(self.options):
+            if len(options) > 1:
+                yield from ({number: option} for option in options)
+                sharing[options[-1].constants].append(number)
+        for numbers in sharing.values():
+            kernels = dict.fromkeys(option.kernel for number in numbers for option in self.options[number])
+            for kernel in kernels if len(numbers) > 1 else ():
+                found = {number: _named(self.options[number], kernel) for number in numbers}
+                yield {number: option for number, option in found.items() if option is not None}

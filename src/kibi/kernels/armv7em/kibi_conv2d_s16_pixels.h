@@ -172,4 +172,36 @@ void kibi_conv2d_s16_wide_pixels3(const kibi_conv2d_s16_pixels *task);
     "add sp, sp, #40\n"                                  \
     "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
 
+/* Two pixels of two channels after the other, all of a task. four(from0, from1): four elements of both pixels, whose sums are added
+ * to. The first four begin the sums with the biases; an even number of fours goes on in the middle of the loop. */
+#define KIBI_S16_PIXELS_OF_2(four)                              \
+    KIBI_S16_PIXELS_BEGIN                                       \
+    four("r4", "r5")                                            \
+    "bmi 12f\n"                                                 \
+    "b 13f\n"                                                   \
+    "11:\n" /* eight elements */                                \
+    four("r6", "r7")                                            \
+    "12:\n"                                                     \
+    four("r6", "r7")                                            \
+    "13:\n"                                                     \
+    KIBI_S16_PIXELS_UNTIL_END("r2")                             \
+    KIBI_S16_PIXELS_FINISH                                      \
+    KIBI_S16_SCALE("r4", "r5")                                  \
+    KIBI_S16_SCALE("r6", "r7")                                  \
+    KIBI_S16_RELU(KIBI_S16_OUTPUTS_2(KIBI_S16_NOT_NEGATIVE_CUT)) \
+    KIBI_S16_ALL(KIBI_S16_OUTPUTS_2(KIBI_S16_ALL_CUT))          \
+    KIBI_S16_RANGES(KIBI_S16_OUTPUTS_2(KIBI_S16_CUT_TO_RANGE))  \
+    KIBI_S16_PIXELS_END
+
+/* The outputs of three pixels from their sums, and the next two channels. */
+#define KIBI_S16_PIXELS_END_OF_3                                \
+    KIBI_S16_PIXELS_FINISH                                      \
+    KIBI_S16_SCALE("r4", "r5")                                  \
+    KIBI_S16_SCALE("r6", "r7")                                  \
+    KIBI_S16_SCALE("r8", "r9")                                  \
+    KIBI_S16_RELU(KIBI_S16_OUTPUTS_3(KIBI_S16_NOT_NEGATIVE_CUT)) \
+    KIBI_S16_ALL(KIBI_S16_OUTPUTS_3(KIBI_S16_ALL_CUT))          \
+    KIBI_S16_RANGES(KIBI_S16_OUTPUTS_3(KIBI_S16_CUT_TO_RANGE))  \
+    KIBI_S16_PIXELS_END
+
 #endif

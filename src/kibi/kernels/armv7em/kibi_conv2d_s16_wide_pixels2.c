@@ -17,23 +17,5 @@
 
 KIBI_NAKED void kibi_conv2d_s16_wide_pixels2(KIBI_IN_REGISTER const kibi_conv2d_s16_pixels *task)
 {
-    __asm__ volatile(
-        KIBI_S16_PIXELS_BEGIN
-        /* As in kibi_conv2d_s16_pixels2. */
-        FOUR("r4", "r5")
-        "bmi 12f\n"
-        "b 13f\n"
-        "11:\n" /* eight elements */
-        FOUR("r6", "r7")
-        "12:\n"
-        FOUR("r6", "r7")
-        "13:\n"
-        KIBI_S16_PIXELS_UNTIL_END("r2")
-        KIBI_S16_PIXELS_FINISH
-        KIBI_S16_SCALE("r4", "r5")
-        KIBI_S16_SCALE("r6", "r7")
-        KIBI_S16_RELU(KIBI_S16_OUTPUTS_2(KIBI_S16_NOT_NEGATIVE_CUT))
-        KIBI_S16_ALL(KIBI_S16_OUTPUTS_2(KIBI_S16_ALL_CUT))
-        KIBI_S16_RANGES(KIBI_S16_OUTPUTS_2(KIBI_S16_CUT_TO_RANGE))
-        KIBI_S16_PIXELS_END);
+    __asm__ volatile(KIBI_S16_PIXELS_OF_2(FOUR));
 }

@@ -48,12 +48,5 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_conv2d_s16_wide_pixels3(KIBI_IN
         "12:\n"
         "cmp r1, r11\n"
         "bne 11b\n"
-        KIBI_S16_PIXELS_FINISH
-        KIBI_S16_SCALE("r4", "r5")
-        KIBI_S16_SCALE("r6", "r7")
-        KIBI_S16_SCALE("r8", "r9")
-        KIBI_S16_RELU(KIBI_S16_OUTPUTS_3(KIBI_S16_NOT_NEGATIVE_CUT))
-        KIBI_S16_ALL(KIBI_S16_OUTPUTS_3(KIBI_S16_ALL_CUT))
-        KIBI_S16_RANGES(KIBI_S16_OUTPUTS_3(KIBI_S16_CUT_TO_RANGE))
-        KIBI_S16_PIXELS_END);
+        KIBI_S16_PIXELS_END_OF_3);
 }

@@ -6,6 +6,11 @@
 
 #include "kibi_requantize_s16.h"
 
+#ifndef KIBI_FULLY_CONNECTED_S16_ACCUMULATE_OF_FOURS
+#define KIBI_FULLY_CONNECTED_S16_ACCUMULATE_OF_FOURS 1
+#endif
+
+#if KIBI_FULLY_CONNECTED_S16_ACCUMULATE_OF_FOURS
 enum {
     FOUR = 4,
     MOST_ELEMENTS = 508 /* whole fours; the sum of so many products of 23 bits fits 32 bits */
@@ -80,6 +85,7 @@ static KIBI_NOINLINE KIBI_NAKED void add_products(KIBI_IN_REGISTER char *sums, K
         ADD_TO("24", "r7")
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
 }
+#endif
 
 /* Adds the products of a row's elements from `first` on to the sums of some channels. weights: of the first channel and the row. */
 static KIBI_NOINLINE void add_single(char *sums, int32_t channels, const int8_t *weights, const int16_t *x, int32_t first,
@@ -98,8 +104,9 @@ static KIBI_NOINLINE void add_single(char *sums, int32_t channels, const int8_t 
 /* Adds the products of a row. Scratch is aligned to 4 where 64-bit numbers are to 8. */
 static void add_row(char *sums, const int8_t *weights, const int16_t *x, const kibi_fully_connected_s16_accumulate_params *p)
 {
-    const int32_t fours = p->piece & -FOUR;
     int32_t o = 0;
+#if KIBI_FULLY_CONNECTED_S16_ACCUMULATE_OF_FOURS
+    const int32_t fours = p->piece & -FOUR;
     products_task task;
     task.depth = p->piece * p->pieces;
     for (; o + FOUR <= p->output_channels; o += FOUR) {
@@ -115,6 +122,7 @@ static void add_row(char *sums, const int8_t *weights, const int16_t *x, const k
         sums += FOUR * sizeof(int64_t);
         weights += FOUR * task.depth;
     }
+#endif
     add_single(sums, p->output_channels - o, weights, x, 0, p);
 }
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kibi.dtypes import Array, DType
-from kibi.ir import Accumulation, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
+from kibi.ir import Accumulation, KernelCall, NodeView, OperatorError, RowAccess, Rows
 from kibi.kernels.params import PARAMS
 from kibi.ops import checks
-from kibi.ops.attributes import Activation
+from kibi.ops.attributes import ActivatedOperator, Activation
 from kibi.ops.overlap import least_distance
 from kibi.ops.registry import register
 from kibi.ops.sums import float_sums
@@ -22,9 +22,13 @@ from kibi.ops.sums.sums_s16 import ScalingS16, check_layer, is_s16
 from kibi.ops.windows.conv2d import check_integer_layer, is_float
 from kibi.quant import wrap_s32
 
+_FOUR = 4
+_OF_FOURS = "KIBI_FULLY_CONNECTED_S16_ACCUMULATE_OF_FOURS"
+"""The part of the kernel that computes four channels at once."""
+
 
 @dataclass(frozen=True, slots=True)
-class FullyConnected(Operator):
+class FullyConnected(ActivatedOperator):
     """Matrix product: input of B * K elements s8, filter [O, K] s8, bias [O] s32 → output [B, O] s8.
 
     The filter is symmetric, per tensor or per output channel. Or input and output are s16, and the bias is s64 or s32; without
@@ -46,11 +50,6 @@ class FullyConnected(Operator):
     activation: Activation = Activation.NONE
     keep_dims: bool = False
     narrow_sums: bool = False
-
-    @property
-    def cuts_at_zero(self) -> bool:
-        """True if its activation does."""
-        return self.activation.cuts_at_zero
 
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[B, O]`, or the input's with O in the last place; any leading axes that TFLM accepts."""
@@ -158,7 +157,11 @@ class FullyConnected(Operator):
         if accumulates:
             # The last call has read its row before it writes.
             params = PARAMS[kernel](**packed, **shared)
-            return KernelCall(kernel, params, _sums_bytes(view), takes_step=True, inplace_distance_bytes=(0,))
+            has_fours = is_s16(view) and min(channels, shared["piece"]) >= _FOUR
+            return KernelCall(
+                kernel, params, _sums_bytes(view), takes_step=True, inplace_distance_bytes=(0,),
+                features=frozenset({_OF_FOURS} if has_fours else ()), least_features=frozenset(),
+            )  # fmt: skip
         params = PARAMS[kernel](**packed, **shared, vectors_per_row=max(1, piece // depth))
         # A vector is read again for each block of channels.
         last = (channels - 1) // block * block

@@ -13,7 +13,7 @@ from kibi.ir.codebook import Codebook
 from kibi.kernels.params.conv2d import Conv2DS8Params, Conv2DS16Params
 from kibi.kernels.params.conv2d_packed import Conv2DCodebookParams, Conv2DInt4Params
 from kibi.ops import checks
-from kibi.ops.attributes import Activation, ExplicitPadding, Padding
+from kibi.ops.attributes import ActivatedOperator, Activation, ExplicitPadding, Padding
 from kibi.ops.overlap import blockwise_distance, convolution_distance, grouped_distance
 from kibi.ops.registry import register
 from kibi.ops.sums import float_sums
@@ -34,7 +34,7 @@ _FEW_CHANNELS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Conv2D(Operator):
+class Conv2D(ActivatedOperator):
     """2-D convolution: input [N, H, W, C] s8, filter [O, KH, KW, C / groups] s8, bias [O] s32 → output [N, OH, OW, O] s8.
 
     The filter is symmetric, per tensor or per output channel. Fewer filter channels than input channels make it grouped.
@@ -56,11 +56,6 @@ class Conv2D(Operator):
     dilation: tuple[int, int] = (1, 1)
     activation: Activation = Activation.NONE
     narrow_sums: bool = False
-
-    @property
-    def cuts_at_zero(self) -> bool:
-        """True if its activation does."""
-        return self.activation.cuts_at_zero
 
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, O]`, the input's type."""

@@ -152,17 +152,21 @@ def _kept_ways(pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iter
     """The ways with blocks of so many pixels, and sums that are kept between parts of their windows, the fastest one first."""
     depth, outputs = channels
     pairs = -(-outputs // 2)
-    for parts in range(1, depth // _LEAST_AT_ONCE + 1):
-        part = depth // parts
-        if parts * part != depth or part % 4 or (parts == 1 and kernel_rows == 1):
-            continue
-        for count in range(1, pairs // _LEAST_PAIRS + 1) if outputs % 2 == 0 and pairs > _LEAST_PAIRS else (1,):
-            at_once = -(-pairs // count)
+    whole_parts = range(1 if kernel_rows > 1 else 2, depth // _LEAST_AT_ONCE + 1)
+    for part in (depth // parts for parts in whole_parts if depth % (4 * parts) == 0):
+        for at_once in _pairs_at_once(outputs):
             sums_bytes = 2 * _SUM_BYTES * max(pixels, _THREE) * at_once
             # Outputs wait until windows were read for the last time.
             waiting_bytes = pixels * 2 * (pairs - at_once)
             scratch_bytes = _columns_bytes(pixels, part) + sums_bytes + waiting_bytes
             yield SharedColumns(pixels, 1, part, min(outputs, 2 * at_once), scratch_bytes + -scratch_bytes % 4)
+
+
+def _pairs_at_once(outputs: int) -> Iterator[int]:
+    """How many pairs of channels may be computed before the windows are read again, the most first: all, or even parts of them."""
+    pairs = -(-outputs // 2)
+    most = pairs // _LEAST_PAIRS if outputs % 2 == 0 and pairs > _LEAST_PAIRS else 1
+    return (-(-pairs // count) for count in range(1, most + 1))
 
 
 def _has_halves(elements: int) -> bool:

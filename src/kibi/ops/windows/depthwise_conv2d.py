@@ -10,7 +10,7 @@ from kibi.dtypes import Array, DType
 from kibi.ir import ColumnReach, KernelCall, NodeView, Operator, OperatorError, RowAccess, Rows
 from kibi.kernels.params.depthwise_conv2d import DepthwiseF32Params, DepthwiseS8Params, DepthwiseS16Params
 from kibi.ops import checks
-from kibi.ops.attributes import Activation, ExplicitPadding, Padding
+from kibi.ops.attributes import ActivatedOperator, Activation, ExplicitPadding, Padding
 from kibi.ops.overlap import multiplied_distance, window_distance
 from kibi.ops.registry import register
 from kibi.ops.sums import float_sums
@@ -23,7 +23,7 @@ _THREE, _FOUR = 3, 4
 
 
 @dataclass(frozen=True, slots=True)
-class DepthwiseConv2D(Operator):
+class DepthwiseConv2D(ActivatedOperator):
     """Depthwise convolution: input [N, H, W, C] s8, filter [1, KH, KW, C * M] s8, bias [C * M] s32 → output [N, OH, OW, C * M] s8.
 
     Output channel `c * M + m` reads input channel `c` alone: a convolution in C groups. The depth multiplier M follows from
@@ -44,11 +44,6 @@ class DepthwiseConv2D(Operator):
     padding: Padding | ExplicitPadding = Padding.VALID
     dilation: tuple[int, int] = (1, 1)
     activation: Activation = Activation.NONE
-
-    @property
-    def cuts_at_zero(self) -> bool:
-        """True if its activation does."""
-        return self.activation.cuts_at_zero
 
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """Shape `[N, OH, OW, C * M]`, the input's type."""

@@ -1,13 +1,11 @@
 """The measuring program for boards that no debugger reaches: the library, and C that answers over a serial line."""
 
 import re
-from itertools import dropwhile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibi.codegen import Library
-from kibi.codegen.earlier import file_digest
 from kibi.errors import InputError
 from kibi.packages.sources import LICENSE_FILE, plain_texts, with_first_lines
 from kibi.packages.templates import filled_c
@@ -29,21 +27,6 @@ def serial_functions(library: Library) -> tuple[str, ...]:
 def operator_count(library: Library) -> int:
     """How many counts of operators the program has: one more than the greatest number of one in the model file."""
     return 1 + max((node.source for node in library.model.graph.nodes), default=0)
-
-
-def code_digest(library: Library) -> str:
-    """The SHA-256 of a library's C files and headers, without the comments with which they begin.
-
-    These state the command. So two libraries of the same code have one digest, however the options were spelled.
-    """
-    top = f"{library.root}/" if library.root else ""
-    return file_digest(
-        "".join(f"{file_digest(_code(library.files[top + path]))}  {path}\n" for path in library.c_paths)
-    )
-
-
-def _code(text: str) -> str:
-    return "".join(dropwhile(lambda line: line.startswith("/*"), text.splitlines(keepends=True)))
 
 
 def with_serial_program(library: Library, memory_bytes: int, stack_bytes: int) -> Library:
@@ -95,4 +78,4 @@ def with_serial_program(library: Library, memory_bytes: int, stack_bytes: int) -
 
 
 def _digest(library: Library) -> NDArray[np.uint8]:
-    return np.frombuffer(bytes.fromhex(code_digest(library)), np.uint8)
+    return np.frombuffer(bytes.fromhex(library.code_digest), np.uint8)
