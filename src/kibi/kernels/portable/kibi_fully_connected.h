@@ -222,7 +222,7 @@ typedef struct {
  * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
  * vectors are written in order, and one of the input is read before its outputs are written.
  * rows: as of kibi_fully_connected_s8_blocks.
- * scratch: 2 * pieces * piece + 2 bytes. */
+ * scratch: words for the elements, after words for half as many and one more; see the contract. */
 void kibi_fully_connected_s8_nonzero(int8_t *output, const int8_t *const *rows,
                                      const kibi_fully_connected_s8_nonzero_params *params, void *scratch);
 
