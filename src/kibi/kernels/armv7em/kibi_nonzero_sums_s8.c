@@ -11,10 +11,9 @@ KIBI_FIELD_AT(kibi_nonzero_sums, block_bytes, 16);
 KIBI_FIELD_AT(kibi_nonzero_sums, blocks, 20);
 KIBI_FIELD_AT(kibi_nonzero_sums, scale_step, 24);
 KIBI_FIELD_AT(kibi_nonzero_sums, rounding, 28);
-KIBI_FIELD_AT(kibi_nonzero_sums, first_less, 32);
-KIBI_FIELD_AT(kibi_nonzero_sums, second_less, 40);
-KIBI_FIELD_AT(kibi_nonzero_sums, count, 48);
-KIBI_FIELD_AT(kibi_nonzero_sums, has_gaps, 52);
+KIBI_FIELD_AT(kibi_nonzero_sums, more, 32);
+KIBI_FIELD_AT(kibi_nonzero_sums, count, 36);
+KIBI_FIELD_AT(kibi_nonzero_sums, has_gaps, 40);
 
 /* Adds the products of the element in r2: its weights for eight channels are r3 and lr, from which bytes 2 and 1 are moved to both
  * ends. */
@@ -63,6 +62,23 @@ KIBI_FIELD_AT(kibi_nonzero_sums, has_gaps, 52);
     "strb " first ", [r1], #1\n"                     \
     "strb " second ", [r1], #1\n"
 
+/* The same of four channels with one scale, whose exponent is in r4 and whose multiplier in r7. */
+#define SHIFTED(sum)                                 \
+    "smmulr " sum ", " sum ", r7\n"                  \
+    "add " sum ", " sum ", " sum ", asr #31\n"       \
+    "asrs " sum ", " sum ", r4\n"                    \
+    "qadd " sum ", " sum ", r12\n"                   \
+    "ssat " sum ", #8, " sum ", asr #1\n"
+#define SCALE_FOUR                                   \
+    "lsls r3, r3, #1\n"                              \
+    "lsls r2, r2, #1\n"                              \
+    SHIFTED("r3") SHIFTED("r6") SHIFTED("r2") SHIFTED("r5") \
+    "strb r3, [r1, #0]\n"                            \
+    "strb r6, [r1, #1]\n"                            \
+    "strb r2, [r1, #2]\n"                            \
+    "strb r5, [r1, #3]\n"                            \
+    "adds r1, r1, #4\n"
+
 /* Registers and stack:
  *   r0            weights of the element; while outputs are made: scales
  *   r1            the next element; while outputs are made: output
@@ -100,7 +116,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "4:\n"
         /* Each loop is entered so that its last iteration ends with the last element. */
         "ldr r1, [lr, #4]\n"      /* elements */
-        "ldrd r2, r3, [lr, #48]\n" /* count, has_gaps */
+        "ldrd r2, r3, [lr, #36]\n" /* count, has_gaps */
         "rsb r4, r2, #0\n"
         "cbz r3, 6f\n"
         "and r4, r4, #3\n"
@@ -127,16 +143,13 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "5:\n" /* the next block */
         "ldrd r0, r1, [lr]\n" /* filter, elements */
         "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
-        "ldrd r2, r3, [lr, #32]\n" /* first_less */
-        "subs r4, r4, r2\n"
-        "sbc r5, r5, r3\n"
-        "subs r8, r8, r2\n"
-        "sbc r9, r9, r3\n"
-        "ldrd r2, r3, [lr, #40]\n" /* second_less */
-        "subs r6, r6, r2\n"
-        "sbc r7, r7, r3\n"
-        "subs r10, r10, r2\n"
-        "sbc r11, r11, r3\n"
+        "ldr r2, [lr, #32]\n" /* more */
+        "mov r3, #0x01010101\n"
+        "smlal r4, r5, r2, r3\n"
+        "smlal r8, r9, r2, r3\n"
+        "bfc r3, #8, #16\n"
+        "smlal r6, r7, r2, r3\n"
+        "smlal r10, r11, r2, r3\n"
         "ldr r2, [sp, #16]\n"
         "movw r12, #0x00FF\n"
         "movt r12, #0xFF00\n"
@@ -180,9 +193,13 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "sbc r5, r5, r3, asr #31\n"
         "lsrs r4, r4, #23\n"
         "orr r5, r4, r5, lsl #9\n"
-        SCALE("r3", "r6")
-        SCALE("r2", "r5"));
+        "ldr r4, [sp]\n"
+        "cmp r4, #0\n"
+        "bne.w 9f\n"
+        "ldrd r4, r7, [r0]\n"
+        SCALE_FOUR);
     __asm__ volatile(
+        "10:\n" /* four channels are stored */
         "ldr r2, [sp, #4]\n"
         "mov r4, r8\n"
         "mov r5, r9\n"
@@ -200,5 +217,9 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "str r3, [lr, #20]\n"
         "bne 5b\n"
         "add sp, sp, #36\n"
-        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
+        "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+        "9:\n" /* channels have scales of their own */
+        SCALE("r3", "r6")
+        SCALE("r2", "r5")
+        "b 10b\n");
 }

@@ -42,7 +42,6 @@ void kibi_fully_connected_s8_nonzero(int8_t *output, const int8_t *const *rows,
     int32_t offset = 0;
     for (int32_t vector = 0; vector < p->vectors; ++vector) {
         const kibi_nonzero_counts counts = raise_vector(raised, rows, offset, p);
-        const uint64_t more = 128u * (uint64_t)counts.total;
         kibi_nonzero_sums layer;
         layer.filter = KIBI_AT(int64_t, p, filter);
         layer.scales = KIBI_AT(int32_t, p, scales);
@@ -51,8 +50,7 @@ void kibi_fully_connected_s8_nonzero(int8_t *output, const int8_t *const *rows,
         layer.blocks = p->output_channels / KIBI_NONZERO_CHANNELS;
         layer.scale_step = p->scale_step;
         layer.rounding = p->rounding;
-        layer.second_less = more + (more << 24);
-        layer.first_less = layer.second_less + (more << 8) + (more << 16);
+        layer.more = -128 * (int32_t)counts.total;
         layer.has_gaps = is_dense(depth, (int32_t)counts.zeros, layer.blocks) ? 0 : 1;
         layer.elements = raised;
         layer.count = depth;

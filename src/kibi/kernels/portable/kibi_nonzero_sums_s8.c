@@ -33,6 +33,7 @@ static void add_products(uint64_t sums[2], uint64_t weights, int32_t four, uint3
 
 void kibi_nonzero_sums_s8(kibi_nonzero_sums *layer)
 {
+    const uint64_t more = (uint64_t)(int64_t)layer->more;
     const int64_t *filter = layer->filter;
     const int32_t *scale = layer->scales;
     int8_t *output = layer->output;
@@ -42,8 +43,8 @@ void kibi_nonzero_sums_s8(kibi_nonzero_sums *layer)
             const uint64_t *weights = (const uint64_t *)filter + KIBI_NONZERO_SUMS;
             const uint8_t *x = layer->elements;
             uint64_t both[2];
-            both[0] = (uint64_t)filter[2 * four] - layer->first_less;
-            both[1] = (uint64_t)filter[2 * four + 1] - layer->second_less;
+            both[0] = (uint64_t)filter[2 * four] + more * 0x01010101u;
+            both[1] = (uint64_t)filter[2 * four + 1] + more * 0x01000001u;
             if (layer->has_gaps != 0) {
                 weights += x[0] / KIBI_NONZERO_STEP - 1;
                 for (int32_t k = 0; k < layer->count; ++k) {

@@ -28,8 +28,7 @@ typedef struct {
     int32_t blocks;          /* at least 1 */
     int32_t scale_step;
     int32_t rounding;        /* twice the output's zero point, plus 1 */
-    uint64_t first_less;     /* what the first sum has too much, as weights are 128 higher than they are */
-    uint64_t second_less;
+    int32_t more;            /* what each channel's sum needs besides: at most 0, as weights are 128 higher */
     int32_t count;           /* at least 1 */
     int32_t has_gaps;
 } kibi_nonzero_sums;
