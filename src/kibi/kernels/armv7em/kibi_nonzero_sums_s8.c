@@ -119,7 +119,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "ldrd r2, r3, [lr, #36]\n" /* count, has_gaps */
         "rsb r4, r2, #0\n"
         "cbz r3, 6f\n"
-        "and r4, r4, #3\n"
+        "and r4, r4, #7\n"
         "ldrb r5, [r1], #2\n"
         "subs r5, r5, #8\n"
         "sub r1, r1, r4, lsl #1\n"
@@ -167,9 +167,10 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "bne 8b\n"
         "b 2f\n"
         ".balign 4\n"
-        "1:\n" /* four listed elements an iteration */
+        "1:\n" /* eight listed elements an iteration */
         LISTED("0") LISTED("2") LISTED("4") LISTED("6")
-        "add.w r1, r1, #8\n" /* keeps the carry */
+        LISTED("8") LISTED("10") LISTED("12") LISTED("14")
+        "add.w r1, r1, #16\n" /* keeps the carry */
         "bcc 1b\n");
     __asm__ volatile(
         "2:\n" /* the sums are complete */
