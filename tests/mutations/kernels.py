@@ -96,10 +96,10 @@ KERNELS = (
     ),
     Mutation(
         "kernels.long-runs-of-zeros-wrap",
-        "kernels/portable/kibi_fully_connected_s8_nonzero.c",
-        "value != 0u || distance == UINT8_MAX",
-        "value != 0u",
-        "After more than 255 zeros, an element is multiplied with weights of an earlier one.",
+        "kernels/portable/kibi_nonzero_list_s8.c",
+        "step >= longest",
+        "step > KIBI_NONZERO_LAST",
+        "After long runs of zeros, an element is multiplied with weights of an earlier one.",
         ("tests/kernels/test_fully_connected_nonzero.py", "-k", "drawn_layer and cortex-m0plus and zig"),
     ),
     Mutation(

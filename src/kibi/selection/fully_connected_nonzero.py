@@ -53,8 +53,8 @@ def pack(call: KernelCall) -> KernelCall | None:
 
 
 def _scratch_bytes(given: FullyConnectedS8Params) -> int:
-    """Two bytes for each element, and two for the end."""
-    return 2 * given.depth + 2
+    """Words for the elements; before them, room for two bytes of each, and two of the first one, which reach into these words."""
+    return 4 * (-(-(given.depth + 2) // 4) + -(-given.depth // 4))
 
 
 def _filter(layer: Vectors) -> NDArray[np.int64]:
@@ -70,17 +70,18 @@ def _filter(layer: Vectors) -> NDArray[np.int64]:
 
 
 def _scratch(call: KernelCall, goal: Goal) -> int:
-    """Bytes of scratch of the list of elements."""
-    del goal
-    return _scratch_bytes(call.params_as(FullyConnectedS8Params))
+    """Bytes of scratch, for speed, or where no arena grows by it: one that has the model's ends has room for all three."""
+    given = call.params_as(FullyConnectedS8Params)
+    scratch_bytes = _scratch_bytes(given)
+    ends_bytes = given.vectors * (given.depth + given.output_channels)
+    return scratch_bytes if goal is Goal.SPEED or ends_bytes + scratch_bytes <= call.least_arena_bytes else 0
 
 
-# Where no element is zero, it takes longer than blocks: other goals have a time that does not depend on the elements.
 FULLY_CONNECTED_NONZERO = Variant(
     _KERNEL,
     "kibi_fully_connected_s8",
     "armv7em",
-    frozenset({Goal.SPEED}),
+    frozenset({Goal.SPEED, Goal.BALANCED}),
     pack,
     scratch_bytes=_scratch,
     is_frugal=False,

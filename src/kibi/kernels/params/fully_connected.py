@@ -345,7 +345,7 @@ class FullyConnectedNonzeroParams(Params, kernels=("kibi_fully_connected_s8_nonz
         array scales: 3 + (output_channels // 2 - 1) * scale_step // 4
         input: vectors * piece // row_elements * pieces x row_elements
         output: vectors * output_channels
-        scratch: 2 * pieces * piece + 2
+        scratch: 4 * (ceil(pieces * piece + 2, 4) + ceil(pieces * piece, 4)) aligned 4
     """
 
 

@@ -217,12 +217,12 @@ typedef struct {
     int32_t activation_max;
 } kibi_fully_connected_s8_nonzero_params;
 
-/* FULLY_CONNECTED of vectors many of whose elements are the least of int8, their zero point. Only the others are multiplied, so
- * its time depends on the elements. The true sums are below 2**23 in magnitude, whatever the inputs are.
+/* FULLY_CONNECTED of vectors many of whose elements are the least of int8, their zero point. Where enough are, only
+ * the others are multiplied, so its time depends on the elements. The true sums are below 2**23 in magnitude, whatever the inputs are.
  * output: [vectors][output_channels]; may overlap an input row where no vector is written over one that is still read:
  * vectors are written in order, and one of the input is read before its outputs are written.
  * rows: as of kibi_fully_connected_s8_blocks.
- * scratch: 2 * pieces * piece + 2 bytes. */
+ * scratch: words for 2 more than pieces * piece bytes, and words for pieces * piece bytes. */
 void kibi_fully_connected_s8_nonzero(int8_t *output, const int8_t *const *rows,
                                      const kibi_fully_connected_s8_nonzero_params *params, void *scratch);
 

@@ -1,4 +1,4 @@
-/* Eight output channels at once, of the elements of a vector that are not zero, portable. */
+/* Eight output channels at once, of all elements of a vector or of those that are not zero, portable. */
 #include "kibi_nonzero_sums_s8.h"
 
 #include "kibi_requantize.h"
@@ -23,25 +23,41 @@ static void separate(int32_t channels[4], uint64_t first, uint64_t second)
     channels[3] = (int32_t)(uint32_t)(first >> 24);
 }
 
+/* Adds the products of an element to the sums of four channels. */
+static void add_products(uint64_t sums[2], uint64_t weights, int32_t four, uint32_t value)
+{
+    const uint32_t word = (uint32_t)(weights >> 32 * four);
+    sums[0] += (uint64_t)word * value;
+    sums[1] += (uint64_t)((word << 16 & 0xFF000000u) | (word >> 16 & 0xFFu)) * value;
+}
+
 void kibi_nonzero_sums_s8(kibi_nonzero_sums *layer)
 {
+    const uint64_t more = (uint64_t)(int64_t)layer->more;
     const int64_t *filter = layer->filter;
     const int32_t *scale = layer->scales;
     int8_t *output = layer->output;
     for (int32_t block = 0; block < layer->blocks; ++block) {
         int32_t sums[KIBI_NONZERO_CHANNELS];
         for (int32_t four = 0; four < 2; ++four) {
-            const int64_t *weights = filter + KIBI_NONZERO_SUMS - 1;
-            uint64_t first = (uint64_t)filter[2 * four] - layer->first_less;
-            uint64_t second = (uint64_t)filter[2 * four + 1] - layer->second_less;
-            for (const uint8_t *step = layer->steps; step[0] != 0u; step += 2) {
-                uint32_t word;
-                weights += step[0];
-                word = (uint32_t)((uint64_t)*weights >> 32 * four);
-                first += (uint64_t)word * step[1];
-                second += (uint64_t)((word << 16 & 0xFF000000u) | (word >> 16 & 0xFFu)) * step[1];
+            const uint64_t *weights = (const uint64_t *)filter + KIBI_NONZERO_SUMS;
+            const uint8_t *x = layer->elements;
+            uint64_t both[2];
+            both[0] = (uint64_t)filter[2 * four] + more * 0x01010101u;
+            both[1] = (uint64_t)filter[2 * four + 1] + more * 0x01000001u;
+            if (layer->has_gaps != 0) {
+                weights += x[0] / KIBI_NONZERO_STEP - 1;
+                for (int32_t k = 0; k < layer->count; ++k) {
+                    x += 2;
+                    add_products(both, *weights, four, x[1]);
+                    weights += (x[0] & (KIBI_NONZERO_LAST - 1)) / KIBI_NONZERO_STEP;
+                }
+            } else {
+                for (int32_t k = 0; k < layer->count; ++k) {
+                    add_products(both, weights[k], four, x[k]);
+                }
             }
-            separate(sums + 4 * four, first, second);
+            separate(sums + 4 * four, both[0], both[1]);
         }
         for (int32_t o = 0; o < KIBI_NONZERO_CHANNELS; ++o) {
             const int32_t odd = o & 1;
