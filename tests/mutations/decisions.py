@@ -100,6 +100,22 @@ _SELECTION = (
         ("tests/kernels/test_conv2d_three_wide.py", "-k", "leave_their_range"),
     ),
     Mutation(
+        "selection.ranges-forget-padding",
+        "selection/convolution_call.py",
+        "return min(low, int(padding.min())), max(high, int(padding.max()))",
+        "return low, high",
+        "Sums of windows with padding outside of the input's range may be too large for kernels that were proven without it.",
+        ("tests/selection/test_ranges.py", "-k", "padding"),
+    ),
+    Mutation(
+        "selection.movers-keep-the-first-range",
+        "ir/operator.py",
+        "return min(low for low, _ in given), max(high for _, high in given)",
+        "return given[0]",
+        "What joins tensors has the range of the first one, so that sums of others may be too large.",
+        ("tests/selection/test_ranges.py", "-k", "joined"),
+    ),
+    Mutation(
         "selection.pieces-forget-what-was-written",
         "selection/conv2d_pieces.py",
         "end = last * outputs + written if written else first * outputs",
