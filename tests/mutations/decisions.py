@@ -271,6 +271,14 @@ _PASSES = (
         ("tests/passes/test_into_table.py",),
     ),
     Mutation(
+        "passes.tables-of-floats-take-any-constant",
+        "passes/into_table.py",
+        "if tensor.is_constant and len(np.unique(np.asarray(tensor.data))) == 1:",
+        "if tensor.is_constant:",
+        "Floats that depend on their place in a constant become one table for all places.",
+        ("tests/passes/test_into_table.py", "-k", "constants-differ"),
+    ),
+    Mutation(
         "passes.outputs-are-dropped",
         "passes/unused.py",
         "if any(graph.readers(index) or not graph.is_inner(index) for index in node.outputs):",
