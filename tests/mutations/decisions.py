@@ -100,6 +100,22 @@ _SELECTION = (
         ("tests/kernels/test_conv2d_three_wide.py", "-k", "leave_their_range"),
     ),
     Mutation(
+        "selection.ranges-forget-padding",
+        "selection/convolution_call.py",
+        "return min(low, int(padding.min())), max(high, int(padding.max()))",
+        "return low, high",
+        "Sums of windows with padding outside of the input's range may be too large for kernels that were proven without it.",
+        ("tests/selection/test_ranges.py", "-k", "padding"),
+    ),
+    Mutation(
+        "selection.movers-keep-the-first-range",
+        "ir/operator.py",
+        "return min(low for low, _ in given), max(high for _, high in given)",
+        "return given[0]",
+        "What joins tensors has the range of the first one, so that sums of others may be too large.",
+        ("tests/selection/test_ranges.py", "-k", "joined"),
+    ),
+    Mutation(
         "selection.pieces-forget-what-was-written",
         "selection/conv2d_pieces.py",
         "end = last * outputs + written if written else first * outputs",
@@ -261,6 +277,14 @@ _PASSES = (
         "graph.readers(index)",
         "Operators go into a table though another one reads what is between them.",
         ("tests/passes/test_into_table.py",),
+    ),
+    Mutation(
+        "passes.tables-of-floats-take-any-constant",
+        "passes/into_table.py",
+        "if tensor.is_constant and len(np.unique(np.asarray(tensor.data))) == 1:",
+        "if tensor.is_constant:",
+        "Floats that depend on their place in a constant become one table for all places.",
+        ("tests/passes/test_into_table.py", "-k", "constants-differ"),
     ),
     Mutation(
         "passes.outputs-are-dropped",

@@ -69,6 +69,47 @@ def test_change_of_scale_after_a_table_goes_into_it() -> None:
     assert [node.op.name for node in after.nodes] == ["LOOKUP", "RESHAPE", "RELU"]
 
 
+_FLOATS = """
+graph "net" from "text" (%0) -> (%6) {
+  %0 "x": s8[1, 16, 1, 16] (scale 0.0625, zero 3)
+  %1 "real": f32[1, 16, 1, 16] = DEQUANTIZE #0 (input %0)
+  %2 "half": f32[1] = [0.5]
+  %3 "gate": f32[1, 16, 1, 16] = LOGISTIC #1 (input %1)
+  %4 "silu": f32[1, 16, 1, 16] = MUL #2 (input1 %1, input2 %3)
+  %5 "less": f32[1, 16, 1, 16] = SUB #3 (input1 %4, input2 %2)
+  %6 "y": s8[1, 16, 1, 16] (scale 0.04, zero -120) = QUANTIZE #4 (input %5)
+}
+"""
+
+
+def test_floats_between_a_dequantize_and_a_quantize_become_a_table() -> None:
+    """Also where one of them is read twice, and a constant takes part."""
+    after = _joined(_FLOATS)
+    (node,) = after.nodes
+    assert isinstance(node.op, Lookup)
+    wanted = outputs_of(parse_text(_FLOATS), [_ALL])[0]
+    assert node.op.entries == tuple(wanted.reshape(-1).tolist())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("-> (%6)", "-> (%4, %6)"),
+        ("f32[1] = [0.5]", f"f32[16] = [{', '.join(['0.5'] * 15)}, 0.25]"),
+        ("LOGISTIC #1 (input %1)", "LOG #1 (input %1)"),
+        ("(%0) -> (%6)", "(%0, %2) -> (%6)"),
+        ("LOGISTIC #1 (input %1)", "SOFTMAX #1 (input %1)"),
+    ],
+    ids=["seen", "constants-differ", "no-number", "given", "of-several"],
+)
+def test_floats_stay_where_a_table_cannot_replace_them(old: str, new: str) -> None:
+    """Floats are an output, or depend on their place, another input or several elements; and a logarithm may have no value."""
+    text = _FLOATS.replace(old, new)
+    if "%2)" in new:
+        text = text.replace("f32[1] = [0.5]", "f32[1]")
+    assert_stays(text, NAME)
+
+
 _X = '%0 "x": s8[1, 4, 1, 16] (scale 0.0625, zero 3)'
 _GATE = '"gate": s8[1, 4, 1, 16] (scale 0.00390625, zero -128) = LOGISTIC #0 (input %0)'
 _Y = '"y": s8[1, 4, 1, 16] (scale 0.04, zero -120)'

@@ -1,6 +1,6 @@
 """Graphs: nodes in order, tensors by index."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -108,6 +108,7 @@ class Graph:
                 view.op.kernel_call(view),
                 least_arena_bytes=self.least_arena_bytes,
                 is_often_least=bool(view.node.inputs) and view.node.inputs[0] in self._often_least,
+                input_range=self._range_of(view.node.inputs[0]) if view.node.inputs else DType.S8.limits,
             )
             for view in self.views
         )
@@ -122,6 +123,21 @@ class Graph:
             for index, each in types
             if each.type.dtype is DType.S8 and each.type.quantization and each.type.quantization.zero_point == -128
         )
+
+    def _range_of(self, index: int | None) -> tuple[int, int]:
+        return DType.S8.limits if index is None else self._ranges.get(index, DType.S8.limits)
+
+    @cached_property
+    def _ranges(self) -> Mapping[int, tuple[int, int]]:
+        """The least and the largest element of tensors of s8 that cannot have all values, by index."""
+        found: dict[int, tuple[int, int]] = {}
+        for view in self.views:
+            sources, made = view.row_tensors, [each for each in view.outputs if not each.is_state]
+            if sources and all(each.type.dtype is DType.S8 for each in (*sources, *made)):
+                given = [found.get(each.index, DType.S8.limits) for each in sources]
+                limits = view.op.output_range(view, given)
+                found |= {each.index: limits for each in made if limits is not None}
+        return found
 
     @cached_property
     def least_arena_bytes(self) -> int:

@@ -65,6 +65,7 @@ class KernelCall:
         least_arena_bytes: of a general call in a graph: bytes that the model's arena has in any case, of which a variant may take a
             small part as scratch; 0: nothing is known.
         is_often_least: of a general call in a graph: true if many elements of the first input are -128, which is their zero.
+        input_range: of a general call in a graph: the least and the largest element that its first input can have, if that is s8.
         is_untyped: true if the kernel takes `void *output, const void *const *rows`: it moves elements of any type.
         inplace_distance_bytes: for each row input that is there, the least distance by which the output of a step must begin
             below an input row that it reads for the last time, so that it may overwrite that row meanwhile; None: it never may.
@@ -85,6 +86,7 @@ class KernelCall:
     scratch_alignment: int = 4
     least_arena_bytes: int = 0
     is_often_least: bool = False
+    input_range: tuple[int, int] = DType.S8.limits
     staged_bytes: int = 0
 
     def __post_init__(self) -> None:
@@ -218,6 +220,8 @@ class Operator(ABC):
 
     Instructions and stack are then those of the inputs that were tried.
     """
+    moves_elements: ClassVar[bool] = False
+    """True if each element of its outputs is an element of its row inputs, unchanged."""
     is_fast: ClassVar[bool] = False
     """True if the operator, bound by hand, reads tensors' bytes directly where they have them, instead of their interface."""
 
@@ -225,6 +229,18 @@ class Operator(ABC):
     def cuts_at_zero(self) -> bool:
         """True if outputs below zero become zero, so that many of them are."""
         return False
+
+    def output_range(self, view: "NodeView", given: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+        """Returns the least and the largest element that its s8 outputs can have; None if they may have any.
+
+        Args:
+            view: the node.
+            given: the same of each row input, as in `view.row_tensors`.
+        """
+        del view
+        if not self.moves_elements:
+            return None
+        return min(low for low, _ in given), max(high for _, high in given)
 
     @property
     def subgraphs(self) -> "tuple[Graph, ...]":

@@ -1,23 +1,26 @@
 """The pass `into-table`: operators that compute one s8 element from one other become a single table."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibi.dtypes import DType
+from kibi.dtypes import Array, DType
 from kibi.ir import Graph, Node, NodeView, Tensor
-from kibi.ops import Quantize, is_custom
-from kibi.ops.elementwise.broadcast import Elementwise2
+from kibi.ops import Dequantize, Quantize, is_custom
+from kibi.ops.elementwise.broadcast import Broadcast2, Elementwise2
 from kibi.ops.elementwise.lookup import Lookup
 from kibi.ops.elementwise.table import TableOperator
+from kibi.ops.elementwise.unary import RealUnary, Unary
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply
-from kibi.passes.tables import IDENTITY, Table, table_of_two, tables_of
+from kibi.passes.tables import IDENTITY, Table, outputs_for, table_of_two, tables_of
 
 NAME = "into-table"
 
+_OF_FLOATS = (Unary, RealUnary, Broadcast2, Dequantize)
+"""Operators whose output elements depend on one element, or on one of each of two inputs."""
 _MOST_NODES = 16
 """Nodes before an operator that are looked at on each way to it; a longer chain becomes one table in several steps."""
 
@@ -27,7 +30,8 @@ def join_into_tables(graph: Graph) -> tuple[Graph, tuple[Change, ...]]:
 
     An operator on single s8 elements goes together with those that make its inputs, where all of them are functions of one tensor
     of the same shape: a LOGISTIC and the MUL by its input, which are SiLU, or a QUANTIZE after a TANH. The 256 results are computed
-    by the operators themselves. At least one of them has a table already, so that none is added.
+    by the operators themselves. At least one of them has a table already, so that none is added; or what is between a DEQUANTIZE
+    and a QUANTIZE goes with both, and no floats are left.
     """
     return apply(graph, NAME, _rule)
 
@@ -51,7 +55,7 @@ def _rule(graph: Draft, place: int) -> tuple[Edit, str] | None:
     view = graph.view(place)
     if view.output.is_state:
         return None  # the output overwrites its variable, and must be made after the last read of that
-    found = _function(graph, place, view)
+    found = _function(graph, place, view) or _function_by_floats(graph, place, view)
     if found is None:
         return None
     labels = " and ".join(graph.node(each).label for each in found.places)
@@ -85,6 +89,54 @@ def _functions(graph: Draft, view: NodeView) -> Iterator[_Way]:
             if other is not None:
                 places = tuple(sorted({*way.places, *other.places}))
                 yield _Way(way.source, table_of_two(view, way.table, other.table), places)
+
+
+def _function_by_floats(graph: Draft, place: int, view: NodeView) -> _Way | None:
+    """Returns what QUANTIZE makes of floats as a function of the only s8 tensor that they depend on; None if there are others."""
+    if not isinstance(view.op, Quantize) or view["input"].type.dtype is not DType.F32:
+        return None
+    places = _cone_of_floats(graph, view)
+    read = [each for made in places for each in graph.view(made).row_tensors if each.type.dtype is DType.S8]
+    if not read or any(each.index != read[0].index for each in read):
+        return None
+    known: dict[int, Array] = {read[0].index: IDENTITY}
+    for made in (*places, place):
+        node = graph.view(made)
+        given = [known[each.index] if each.index in known else _same(each) for each in node.row_tensors]
+        known[node.output.index] = outputs_for(node, given)
+        if np.isnan(known[node.output.index]).any():
+            return None  # no rule says what QUANTIZE makes of it
+    way = _Way(read[0].index, known[view.output.index].astype(np.int8), places)
+    return way if view.output.type.dtype is DType.S8 and _can_go(graph, place, way) else None
+
+
+def _cone_of_floats(graph: Draft, view: NodeView) -> tuple[int, ...]:
+    """Returns the places of the operators on single elements that make a node's floats, in order; none if others take part."""
+    found, waiting, shape = set[int](), [view["input"]], view.output.type.shape
+    while waiting:
+        tensor = waiting.pop()
+        if tensor.is_constant and len(np.unique(np.asarray(tensor.data))) == 1:
+            continue
+        made = graph.maker(tensor.index)
+        if made is None or not graph.is_inner(tensor.index) or len(found) == _MOST_NODES:
+            return ()
+        maker = graph.view(made)
+        if (
+            not isinstance(maker.op, _OF_FLOATS)
+            or is_custom(maker.op)
+            or tensor.type != replace(tensor.type, shape=shape)
+        ):
+            return ()
+        if made not in found:
+            found.add(made)
+            if not isinstance(maker.op, Dequantize):
+                waiting += maker.row_tensors
+    return tuple(sorted(found))
+
+
+def _same(constant: Tensor) -> Array:
+    """The elements of a constant whose elements are equal, one for each entry of a table."""
+    return np.full(len(IDENTITY), np.asarray(constant.data).reshape(-1)[0])
 
 
 def _ways(graph: Draft, tensor: Tensor) -> Iterator[_Way]:

@@ -1,5 +1,6 @@
 """Tables of operators on single 8-bit elements, for proofs that compare all 256 values."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -69,6 +70,12 @@ def table_of_two(view: NodeView, first: Table, second: Table) -> Table:
     """Returns the results of an operator on two s8 inputs for the elements of `first` and `second`, entry by entry."""
     row = _with_shapes(view, {}, len(first))
     return np.asarray(row.op.reference(row)([[first], [second]])).reshape(-1).astype(np.int8)
+
+
+def outputs_for(view: NodeView, given: Sequence[Array]) -> Array:
+    """Returns the results of an operator on single elements of any type, for elements `[N]` of each row input."""
+    row = _with_shapes(view, {}, len(given[0]))
+    return np.asarray(row.op.reference(row)([[each] for each in given])).reshape(-1)
 
 
 def _with_constant(view: NodeView, place: int, element: Array) -> Table:

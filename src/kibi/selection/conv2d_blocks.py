@@ -20,10 +20,10 @@ from kibi.ops.windows.convolution_blocks import (
     side_by_side_bytes,
 )
 from kibi.quant import wrap_s32
-from kibi.selection.convolution_call import blocks_distance, blocks_scratch, dense, window_of
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch, dense, inputs_of, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.single_rounding import single_rounding
-from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, simple_sums
+from kibi.selection.sums import MOST_SIZE, SimpleSums, channels_of, sums_of
 from kibi.selection.variant import Goal, Variant
 
 _ALL = (-128, 127)
@@ -44,8 +44,8 @@ def pack(call: KernelCall) -> KernelCall | None:
     pixels = block_pixels(layer.output_width, weights.shape[1], is_whole=is_whole, most_bytes=most_bytes)
     if layer.groups > 1 or not pixels or max(layer.scalars.values()) > MOST_SIZE:
         return None
-    channels = channels_of(layer, weights, limit=SUM_LIMIT)
-    sums = simple_sums(channels.weights, channels.bias, channels.multiplier, channels.shift, limit=SUM_LIMIT)
+    channels = channels_of(layer, weights, limit=SUM_LIMIT, inputs=inputs_of(call))
+    sums = sums_of(channels, limit=SUM_LIMIT)
     packed = packed_pairs(_in_order(channels.weights, layer.kernel_rows, is_whole=is_whole))
     if sums is None or not fit_words(packed):
         return None

@@ -8,9 +8,9 @@ from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DColumnsParams
 from kibi.ops.windows.convolution_blocks import block_sizes, shared_columns
-from kibi.selection.convolution_call import blocks_distance, blocks_scratch
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch, inputs_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
-from kibi.selection.sums import SimpleSums, channels_of, simple_sums
+from kibi.selection.sums import SimpleSums, channels_of, sums_of
 from kibi.selection.variant import Goal, Variant
 
 _FOUR = 4
@@ -24,7 +24,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         return None
     channels = (layer.input_channels, layer.output_channels)
     way = shared_columns(layer.output_width, layer.kernel_rows, channels, most_bytes=call.scratch_bytes)
-    weights, sums = weights_and_sums(layer, SUM_LIMIT)
+    weights, sums = weights_and_sums(layer, SUM_LIMIT, inputs_of(call))
     if way is None or sums is None or not fit_words(packed_pairs(weights)):
         return None
     parts = {
@@ -58,11 +58,12 @@ def is_three_wide(layer: Conv2DS8Params) -> bool:
     return is_plain and layer.input_channels % 4 == 0
 
 
-def weights_and_sums(layer: Conv2DS8Params, limit: int) -> tuple[NDArray[np.int8], SimpleSums | None]:
+def weights_and_sums(
+    layer: Conv2DS8Params, limit: int, inputs: tuple[int, int]
+) -> tuple[NDArray[np.int8], SimpleSums | None]:
     """Returns weights `[O, kernel rows, 3, C]`, and constants for simple sums below the limit in magnitude, if there are some."""
-    channels = channels_of(layer, layer.filter.reshape(layer.output_channels, -1), limit=limit)
-    sums = simple_sums(channels.weights, channels.bias, channels.multiplier, channels.shift, limit=limit)
-    return channels.weights.reshape(layer.output_channels, layer.kernel_rows, 3, -1), sums
+    channels = channels_of(layer, layer.filter.reshape(layer.output_channels, -1), limit=limit, inputs=inputs)
+    return channels.weights.reshape(layer.output_channels, layer.kernel_rows, 3, -1), sums_of(channels, limit=limit)
 
 
 def stream(weights: NDArray[np.int8], sums: SimpleSums, at_once: int) -> NDArray[np.int32]:

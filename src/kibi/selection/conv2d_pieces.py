@@ -11,9 +11,9 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DPiecesParams
 from kibi.ops.overlap import least_distance
 from kibi.selection.conv2d_blocks import constants_of, paired_words
-from kibi.selection.convolution_call import window_of
+from kibi.selection.convolution_call import inputs_of, window_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs
-from kibi.selection.sums import MOST_SIZE, channels_of, simple_sums
+from kibi.selection.sums import MOST_SIZE, channels_of, sums_of
 from kibi.selection.variant import Goal, Variant
 
 _FEW_BYTES = 512
@@ -91,8 +91,8 @@ def pack(call: KernelCall) -> KernelCall | None:
         return None
     weights = layer.filter.reshape(layer.output_channels, -1)
     pieces = _pieces(layer, call.scratch_bytes)
-    channels = channels_of(layer, weights, limit=SUM_LIMIT)
-    sums = simple_sums(channels.weights, channels.bias, channels.multiplier, channels.shift, limit=SUM_LIMIT)
+    channels = channels_of(layer, weights, limit=SUM_LIMIT, inputs=inputs_of(call))
+    sums = sums_of(channels, limit=SUM_LIMIT)
     packed = packed_pairs(channels.weights)
     if pieces is None or sums is None or not fit_words(packed):
         return None

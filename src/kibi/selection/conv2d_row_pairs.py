@@ -8,6 +8,7 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_winograd import Conv2DRowPairsParams
 from kibi.selection.conv2d_columns import is_three_wide, pairs, weights_and_sums
 from kibi.selection.conv2d_winograd import element_words, scaling_words
+from kibi.selection.convolution_call import inputs_of
 from kibi.selection.sums import SimpleSums
 
 KERNEL = "kibi_conv2d_s8_row_pairs"
@@ -41,7 +42,7 @@ def row_pairs(view: NodeView, call: KernelCall) -> KernelCall | None:
         return None
     if access.start == 0 and rows + _MORE > access.rows:
         return None  # of the rows outside, the kernel gets those before the first one alone
-    weights, sums = weights_and_sums(layer, _SUM_LIMIT)
+    weights, sums = weights_and_sums(layer, _SUM_LIMIT, inputs_of(call))
     planes = _planes(weights)
     if sums is None or _may_overflow(planes, sums):
         return None

@@ -8,7 +8,7 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_winograd import Conv2DWinogradParams
 from kibi.ops.windows.convolution_blocks import block_sizes, tiles_bytes, tiles_of_block
 from kibi.selection.conv2d_columns import is_three_wide, pairs, weights_and_sums
-from kibi.selection.convolution_call import blocks_distance, blocks_scratch
+from kibi.selection.convolution_call import blocks_distance, blocks_scratch, inputs_of
 from kibi.selection.sums import SimpleSums
 from kibi.selection.variant import Goal, Variant
 
@@ -26,7 +26,7 @@ def pack(call: KernelCall) -> KernelCall | None:
         return None
     rows, depth = layer.kernel_rows, layer.input_channels
     tiles = tiles_of_block(layer.output_width, rows, depth, most_bytes=call.scratch_bytes)
-    weights, sums = weights_and_sums(layer, _SUM_LIMIT)
+    weights, sums = weights_and_sums(layer, _SUM_LIMIT, inputs_of(call))
     if not tiles or sums is None:
         return None
     params = Conv2DWinogradParams(

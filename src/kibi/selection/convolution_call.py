@@ -44,6 +44,13 @@ def window_of(call: KernelCall) -> Window:
     )  # fmt: skip
 
 
+def inputs_of(call: KernelCall) -> tuple[int, int]:
+    """Returns the least and the largest element of the windows of a call of `kibi_conv2d_s8`: of the input, or what pads it."""
+    padding = call.params_as(Conv2DS8Params).padding
+    low, high = call.input_range
+    return min(low, int(padding.min())), max(high, int(padding.max()))
+
+
 def blocks_scratch(call: KernelCall, goal: Goal) -> int:
     """Returns the bytes of scratch for the fastest blocks: a few blocks, or, for speed, as many as are useful.
 

@@ -22,12 +22,13 @@ from kibi.selection.conv2d_blocks import CONV2D_BLOCKS
 from kibi.selection.conv2d_columns import CONV2D_COLUMNS
 from kibi.selection.conv2d_pieces import CONV2D_PIECES
 from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
+from kibi.selection.convolution_call import inputs_of
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS, Vectors, vectors_of, vectors_of_window
 from kibi.selection.normalized_sums import LEAST_MULTIPLIER
 from kibi.selection.packed_pairs import SUM_LIMIT as PAIRS_LIMIT
-from kibi.selection.sums import channels_of, odd_channels
+from kibi.selection.sums import ALL_INPUTS, channels_of, odd_channels
 from kibi.selection.variant import Goal, Variant
 
 _PART = 6
@@ -49,16 +50,18 @@ class _Layer:
         weights: `[O, K]`, in the order in which an odd channel's are read.
         bias: `[O]`.
         outputs: of one channel in a step.
+        inputs: the least and the largest element of the input.
     """
 
     params: _General
     weights: Array
     bias: Array
     outputs: int
+    inputs: tuple[int, int] = ALL_INPUTS
 
     def odd_channels(self, limit: int, least_multiplier: int) -> NDArray[np.int64]:
         """The numbers of the odd channels; none where there are too many."""
-        channels = channels_of(self.params, self.weights, self.bias, limit=limit)
+        channels = channels_of(self.params, self.weights, self.bias, limit=limit, inputs=self.inputs)
         odd = odd_channels(channels, limit=limit, least_multiplier=least_multiplier)
         return odd if len(odd) <= len(self.weights) // _PART else odd[:0]
 
@@ -96,7 +99,8 @@ def _of_convolution(call: KernelCall) -> _Layer | None:
     params = call.params_as(Conv2DS8Params)
     if params.groups > 1:
         return None
-    return _Layer(params, params.filter.reshape(params.output_channels, -1), params.bias, params.output_width)
+    weights = params.filter.reshape(params.output_channels, -1)
+    return _Layer(params, weights, params.bias, params.output_width, inputs_of(call))
 
 
 def _of_depthwise(call: KernelCall) -> _Layer | None:

@@ -18,6 +18,9 @@ _MOST_MAGNITUDE = 1 << 30
 _QUARTER = 1 << 30
 """The multiplier that, with a shift to the right by one, divides by four."""
 
+ALL_INPUTS = (-128, 127)
+"""The least and the largest element of s8."""
+
 _Layer = Conv2DS8Params | DepthwiseS8Params | FullyConnectedS8Params
 
 
@@ -45,18 +48,21 @@ class Channels:
         bias: `[O]` s32, with the input's zero point folded in.
         multiplier: `[O]`, rule N4.
         shift: `[O]`, rule N4.
+        inputs: the least and the largest element of the input.
     """
 
     weights: NDArray[np.int8]
     bias: NDArray[np.int32]
     multiplier: NDArray[np.int32]
     shift: NDArray[np.int8]
+    inputs: tuple[int, int] = ALL_INPUTS
 
     def sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the least and the largest sum `[O]` of each channel, for inputs -128 … 127."""
+        """Returns the least and the largest sum `[O]` of each channel."""
+        low, high = self.inputs
         above = np.maximum(self.weights, 0).sum(axis=1, dtype=np.int64)
         below = np.minimum(self.weights, 0).sum(axis=1, dtype=np.int64)
-        return self.bias - 128 * above + 127 * below, self.bias + 127 * above - 128 * below
+        return self.bias + low * above + high * below, self.bias + high * above + low * below
 
     def with_constants(self, zero_point: int, low: int, high: int, *, limit: int = _MOST_MAGNITUDE) -> "Channels":
         """Returns channels with the same outputs, where some of those that have one output for all inputs lose their weights.
@@ -90,10 +96,18 @@ class Channels:
             np.where(is_constant, 4 * (least - zero_point), self.bias).astype(np.int32),
             np.where(is_constant, _QUARTER, self.multiplier).astype(np.int32),
             np.where(is_constant, -1, self.shift).astype(np.int8),
+            self.inputs,
         )
 
 
-def channels_of(layer: _Layer, weights: Array, bias: Array | None = None, *, limit: int = _MOST_MAGNITUDE) -> Channels:
+def channels_of(
+    layer: _Layer,
+    weights: Array,
+    bias: Array | None = None,
+    *,
+    limit: int = _MOST_MAGNITUDE,
+    inputs: tuple[int, int] = ALL_INPUTS,
+) -> Channels:
     """Returns the output channels of a layer for fast kernels, as `Channels.with_constants` says.
 
     Args:
@@ -101,12 +115,14 @@ def channels_of(layer: _Layer, weights: Array, bias: Array | None = None, *, lim
         weights: `[O, K]`, s8 in any type.
         bias: `[O]`; None: that of the layer.
         limit: as there.
+        inputs: as in the result.
     """
     given = Channels(
         weights.astype(np.int8),
         (layer.bias if bias is None else bias).astype(np.int32),
         layer.multiplier.astype(np.int32),
         layer.shift.astype(np.int8),
+        inputs,
     )
     return given.with_constants(layer.output_zero_point, layer.activation_min, layer.activation_max, limit=limit)
 
@@ -118,6 +134,7 @@ def simple_sums(
     shift: Array,
     *,
     limit: int = _MOST_MAGNITUDE,
+    inputs: tuple[int, int] = ALL_INPUTS,
 ) -> SimpleSums | None:
     """Returns constants for which the rule holds and that give the same outputs; None if there are none.
 
@@ -127,9 +144,16 @@ def simple_sums(
         multiplier: `[O]`, rule N4.
         shift: `[O]`, rule N4.
         limit: sums stay below it in magnitude.
+        inputs: the least and the largest element of the input.
     """
     sums = _simplified(weights, SimpleSums(bias.astype(np.int32), multiplier.astype(np.int32), shift.astype(np.int8)))
-    return sums if np.all(_are_simple(weights, sums, limit)) else None
+    return sums if np.all(_are_simple(weights, sums, limit, inputs)) else None
+
+
+def sums_of(channels: Channels, *, limit: int) -> SimpleSums | None:
+    """Returns what `simple_sums` does, of channels with their weights."""
+    given = (channels.weights, channels.bias, channels.multiplier, channels.shift)
+    return simple_sums(*given, limit=limit, inputs=channels.inputs)
 
 
 def odd_channels(channels: Channels, *, limit: int = _MOST_MAGNITUDE, least_multiplier: int = 0) -> NDArray[np.int64]:
@@ -142,7 +166,7 @@ def odd_channels(channels: Channels, *, limit: int = _MOST_MAGNITUDE, least_mult
     """
     given = SimpleSums(channels.bias.copy(), channels.multiplier.copy(), channels.shift.copy())
     sums = _simplified(channels.weights, given)
-    are_even = _are_simple(channels.weights, sums, limit) & (sums.multiplier >= least_multiplier)
+    are_even = _are_simple(channels.weights, sums, limit, channels.inputs) & (sums.multiplier >= least_multiplier)
     if least_multiplier:
         are_even |= channels.multiplier == 0
     return np.flatnonzero(~are_even)
@@ -160,9 +184,9 @@ def _simplified(weights: NDArray[np.int8], sums: SimpleSums) -> SimpleSums:
     return sums
 
 
-def _are_simple(weights: NDArray[np.int8], sums: SimpleSums, limit: int) -> NDArray[np.bool_]:
+def _are_simple(weights: NDArray[np.int8], sums: SimpleSums, limit: int, inputs: tuple[int, int]) -> NDArray[np.bool_]:
     """For each channel, true if its sums stay below the limit in magnitude, and are shifted to the right."""
-    least, most = Channels(weights, sums.bias, sums.multiplier, sums.shift).sums()
+    least, most = Channels(weights, sums.bias, sums.multiplier, sums.shift, inputs).sums()
     found: NDArray[np.bool_] = (most < limit) & (least > -limit) & (sums.shift < 0) & (sums.multiplier >= 0)
     return found
 

@@ -78,6 +78,8 @@ def _long_row(view: NodeView, general: KernelCall, target: Target) -> KernelCall
         return None
     if width > MOST_SIZE or access.rows != view.steps:
         return None
-    wide = KernelCall("kibi_conv2d_s8", layer.replaced(input_width=width, output_width=width))
+    wide = KernelCall(
+        "kibi_conv2d_s8", layer.replaced(input_width=width, output_width=width), input_range=general.input_range
+    )
     scratch_bytes = scratch(wide)
     return None if scratch_bytes is None else variant.pack(replace(wide, scratch_bytes=scratch_bytes))

@@ -1,7 +1,7 @@
 """Elementwise operators from s8 to s8: 256 answers, made ahead of time; the kernel looks them up."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -46,6 +46,12 @@ class TableOperator(Operator):
     def columns(self, view: NodeView) -> ColumnReach | None:
         """Column by column."""
         return same_columns(view)
+
+    def output_range(self, view: NodeView, given: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+        """That of the entries for what the input can have."""
+        low, high = given[0]
+        entries = self.table(view)[low - ALL_S8[0] : high - ALL_S8[0] + 1]
+        return int(entries.min()), int(entries.max())
 
     def reference(self, view: NodeView) -> Callable[[Rows], Array]:
         """The table, indexed."""

@@ -24,6 +24,7 @@ class ConcatLike(Operator):
     inputs: ClassVar[tuple[str, ...]] = ("input0", *(f"input{number}?" for number in range(1, MOST_INPUTS)))
     row_inputs: ClassVar[tuple[str, ...]] = tuple(f"input{number}" for number in range(MOST_INPUTS))
     kernels: ClassVar[tuple[str, ...]] = ("kibi_concatenation_any",)
+    moves_elements: ClassVar[bool] = True
 
     axis: int = 0
 

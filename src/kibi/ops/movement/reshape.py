@@ -26,6 +26,7 @@ class Reshape(Operator):
     inputs: ClassVar[tuple[str, ...]] = ("input", "shape?")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_copy_s8", "kibi_copy_f32", "kibi_copy_any")
     types: ClassVar[tuple[DType, ...]] = tuple(DType)
+    moves_elements: ClassVar[bool] = True
 
     def infer(self, view: NodeView) -> tuple[tuple[int, ...], DType]:
         """The declared shape, when it has as many elements."""

@@ -26,6 +26,7 @@ class ResizeNearestNeighbor(IndexMap):
     inputs: ClassVar[tuple[str, ...]] = ("input", "size")
     kernels: ClassVar[tuple[str, ...]] = ("kibi_gather_runs_s8", "kibi_gather_runs_s16", "kibi_gather_runs_f32")
     types: ClassVar[tuple[DType, ...]] = (DType.S8, DType.S16, DType.F32)
+    moves_elements: ClassVar[bool] = True
 
     align_corners: bool = False
     half_pixel_centers: bool = False

@@ -127,6 +127,7 @@ class StridedCopy(Operator):
 
     inputs: ClassVar[tuple[str, ...]] = ("input",)
     kernels: ClassVar[tuple[str, ...]] = ("kibi_strided_copy_any", "kibi_copy_any")
+    moves_elements: ClassVar[bool] = True
 
     @abstractmethod
     def selection(self, view: NodeView) -> Selection:
