@@ -42,6 +42,7 @@ static KIBI_INLINE void kibi_compute_blocks(float *output, const kibi_conv2d_f32
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
         for (int32_t run = 0; run < g->runs; ++run) {
             const float *place = x + ky * g->row + run * g->column;
+            KIBI_UNROLL_TWICE
             for (int32_t k = 0; k < g->steps; ++k) {
                 kibi_floats weights[KIBI_MOST_BLOCKS * KIBI_FLOAT_VECTORS];
                 KIBI_UNROLL

@@ -62,8 +62,9 @@ static void kibi_compute_pixels(KIBI_ROW_ELEMENT *output, const KIBI_ROW_PARAMS 
 static inline void kibi_compute_columns(KIBI_ROW_ELEMENT *output, const KIBI_ROW_PARAMS *p, int32_t count, const KIBI_ROW_COPY *x,
                                         const kibi_window_geometry *g)
 {
+    const int32_t most = kibi_most_pixels(count);
     for (int32_t i = 0, pixels; i < count; i += pixels) {
-        pixels = kibi_next_pixels(count - i);
+        pixels = kibi_next_pixels(count - i, most);
         kibi_compute_pixels(output + i * p->output_channels, p, pixels, x + i * g->pixel, g);
     }
 }
