@@ -18,6 +18,18 @@ static inline void kibi_copy_columns(float *to, const float *row, const kibi_con
     kibi_copy_columns_f32(to, row, start, columns, p->input_width, p->input_channels);
 }
 
+/* The row itself where windows are columns of it, and no output is written over an element; else NULL. */
+static inline const float *kibi_uncopied(const float *output, const float *row, const kibi_conv2d_f32_lanes_params *p)
+{
+    const uintptr_t from = (uintptr_t)row;
+    const uintptr_t to = (uintptr_t)output;
+    const size_t read = (size_t)(p->input_width * p->input_channels) * sizeof *row;
+    const size_t written = (size_t)(p->output_width * p->output_channels) * sizeof *row;
+    const int32_t is_inside = p->pad == 0 && (p->output_width - 1) * p->stride < p->input_width;
+    const int32_t is_column = p->kernel_rows == 1 && p->kernel_width == 1 && is_inside;
+    return is_column && (to + written <= from || from + read <= to) ? row : NULL;
+}
+
 /* Products are added in the order of elements. */
 static KIBI_INLINE void kibi_compute_blocks(float *output, const kibi_conv2d_f32_lanes_params *p, int32_t pixels, int32_t blocks,
                                             const float *x, const kibi_window_geometry *g, int32_t channel)
@@ -30,6 +42,7 @@ static KIBI_INLINE void kibi_compute_blocks(float *output, const kibi_conv2d_f32
     for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
         for (int32_t run = 0; run < g->runs; ++run) {
             const float *place = x + ky * g->row + run * g->column;
+            KIBI_UNROLL_TWICE
             for (int32_t k = 0; k < g->steps; ++k) {
                 kibi_floats weights[KIBI_MOST_BLOCKS * KIBI_FLOAT_VECTORS];
                 KIBI_UNROLL
@@ -39,10 +52,9 @@ static KIBI_INLINE void kibi_compute_blocks(float *output, const kibi_conv2d_f32
                 }
                 KIBI_UNROLL
                 for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-                    const float input = place[pixel * g->pixel];
                     KIBI_UNROLL
                     for (int32_t v = 0; v < vectors; ++v) {
-                        total[pixel * vectors + v] += weights[v] * input;
+                        total[pixel * vectors + v] += kibi_times(weights[v], place + pixel * g->pixel);
                     }
                 }
                 w += KIBI_BLOCK;

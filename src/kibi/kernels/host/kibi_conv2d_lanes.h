@@ -25,6 +25,10 @@ typedef struct {
 static inline void kibi_copy_columns(KIBI_ROW_COPY *to, const KIBI_ROW_ELEMENT *row, const KIBI_ROW_PARAMS *p, int32_t start,
                                      int32_t columns);
 
+/* The first row's elements, where they need not be copied; else NULL. */
+static inline const KIBI_ROW_COPY *kibi_uncopied(const KIBI_ROW_ELEMENT *output, const KIBI_ROW_ELEMENT *row,
+                                                 const KIBI_ROW_PARAMS *p);
+
 /* Computes some blocks of channels, from `channel` on, of some pixels, both known to the compiler. x: the first pixel's window. */
 static KIBI_INLINE void kibi_compute_blocks(KIBI_ROW_ELEMENT *output, const KIBI_ROW_PARAMS *p, int32_t pixels, int32_t blocks,
                                             const KIBI_ROW_COPY *x, const kibi_window_geometry *g, int32_t channel);
@@ -54,6 +58,17 @@ static void kibi_compute_pixels(KIBI_ROW_ELEMENT *output, const KIBI_ROW_PARAMS 
     KIBI_WITH_PIXELS(pixels, kibi_compute_channels, output, p, x, g);
 }
 
+/* Computes that many pixels from the first one's window on. */
+static inline void kibi_compute_columns(KIBI_ROW_ELEMENT *output, const KIBI_ROW_PARAMS *p, int32_t count, const KIBI_ROW_COPY *x,
+                                        const kibi_window_geometry *g)
+{
+    const int32_t most = kibi_most_pixels(count);
+    for (int32_t i = 0, pixels; i < count; i += pixels) {
+        pixels = kibi_next_pixels(count - i, most);
+        kibi_compute_pixels(output + i * p->output_channels, p, pixels, x + i * g->pixel, g);
+    }
+}
+
 /* Computes the row; arguments as of the kernels. */
 static inline void kibi_convolve_row(KIBI_ROW_ELEMENT *output, const KIBI_ROW_ELEMENT *const *rows, const KIBI_ROW_PARAMS *p)
 {
@@ -66,8 +81,13 @@ static inline void kibi_convolve_row(KIBI_ROW_ELEMENT *output, const KIBI_ROW_EL
     const int32_t run = (is_whole ? p->kernel_width : 1) * depth;
     const kibi_window_geometry g = {columns * depth, p->dilation * depth, p->stride * depth, is_whole ? 1 : p->kernel_width,
                                     (run + KIBI_ROW_STEP - 1) / KIBI_ROW_STEP};
+    const KIBI_ROW_COPY *const uncopied = kibi_uncopied(output, rows[0], p);
     KIBI_AT_LINE KIBI_ROW_COPY copy[KIBI_ROW_ROOM + KIBI_ROW_STEP - 1];
     KIBI_ASSERT(room > 0);
+    if (uncopied != NULL) {
+        kibi_compute_columns(output, p, p->output_width, uncopied, &g);
+        return;
+    }
     /* What the last step reads after the last element is multiplied by 0. */
     memset(copy + p->kernel_rows * g.row, 0, (KIBI_ROW_STEP - 1) * sizeof *copy);
     for (int32_t x = 0; x < p->output_width; x += most) {
@@ -75,11 +95,7 @@ static inline void kibi_convolve_row(KIBI_ROW_ELEMENT *output, const KIBI_ROW_EL
         for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
             kibi_copy_columns(copy + ky * g.row, rows[ky], p, x * p->stride - p->pad, columns);
         }
-        for (int32_t i = 0, pixels; i < end; i += pixels) {
-            pixels = kibi_next_pixels(end - i);
-            kibi_compute_pixels(output, p, pixels, copy + i * g.pixel, &g);
-            output += pixels * p->output_channels;
-        }
+        kibi_compute_columns(output + x * p->output_channels, p, end, copy, &g);
     }
 }
 

@@ -27,6 +27,15 @@ static inline void kibi_copy_columns(uint8_t *to, const int8_t *row, const kibi_
     memset(to, outside, (size_t)((columns - before - inside) * depth));
 }
 
+/* Bytes of the copy have no sign. */
+static inline const uint8_t *kibi_uncopied(const int8_t *output, const int8_t *row, const kibi_conv2d_s8_lanes_params *p)
+{
+    (void)output;
+    (void)row;
+    (void)p;
+    return NULL;
+}
+
 /* Sums of some blocks of channels for some pixels, both known to the compiler: [pixels][blocks][16]. */
 static KIBI_INLINE void add_up(kibi_lanes *total, int32_t pixels, int32_t blocks, const int32_t *bias, const int8_t *w,
                                const uint8_t *x, const kibi_window_geometry *g, int32_t rows)

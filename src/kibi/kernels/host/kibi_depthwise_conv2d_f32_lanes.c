@@ -60,7 +60,7 @@ void kibi_depthwise_conv2d_f32_lanes(float *output, const float *const *rows,
             kibi_copy_columns_f32(copy + ky * row, rows[ky], x * p->stride - p->pad, columns, p->input_width, p->channels);
         }
         for (int32_t i = 0, pixels; i < end; i += pixels) {
-            pixels = kibi_next_pixels(end - i);
+            pixels = kibi_next_pixels(end - i, kibi_most_pixels(end));
             for (int32_t c = 0; c < p->channels; c += KIBI_BLOCK) {
                 compute_columns(output, p, pixels, copy + i * p->stride * p->channels + c, row, c);
             }

@@ -105,7 +105,7 @@ static void compute_columns(int8_t *output, const params_type *p, int32_t pixels
 static void compute_piece(int8_t *output, const params_type *p, const piece *part, const uint8_t *x, int32_t pixels)
 {
     for (int32_t i = 0, some; i < pixels; i += some) {
-        some = kibi_next_pixels(pixels - i);
+        some = kibi_next_pixels(pixels - i, kibi_most_pixels(pixels));
         for (int32_t c = 0; c < part->channels; c += KIBI_BLOCK) {
             compute_columns(output + i * part->output + c, p, some, part, x + i * part->pixel + c * KIBI_QUAD,
                             part->channel + c, part->channels - c);
@@ -119,7 +119,7 @@ static void compute_lanes(int8_t *output, const params_type *p, const piece *par
     const int32_t lanes = pixels * p->channels;
     const int32_t blocks = lanes / KIBI_BLOCK;
     for (int32_t i = 0, some; i < blocks; i += some) {
-        some = kibi_next_pixels(blocks - i);
+        some = kibi_next_pixels(blocks - i, kibi_most_pixels(blocks));
         compute_columns(output + i * part->output, p, some, part, x + i * part->pixel, 0, KIBI_BLOCK);
     }
     if (lanes > blocks * KIBI_BLOCK) {
