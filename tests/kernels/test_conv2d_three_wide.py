@@ -73,10 +73,12 @@ def _bytes(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.integers(-128, 128, shape).astype(np.int8)
 
 
-def _layer(rng: np.random.Generator, sum_limit: int, *, is_deep: bool = False) -> _Layer:
+def _layer(rng: np.random.Generator, sum_limit: int, *, is_deep: bool = False, stride: int = 1) -> _Layer:
     """Any shape, padding, scales and offsets that a kernel is made for whose sums have a limit; or one of many channels."""
     rows, depth = int(rng.integers(1, 4)), int(rng.choice([64, 96] if is_deep else [4, 8, 12, 16, 20, 32, 64, 68]))
     outputs, width = int(rng.integers(15, 40) if is_deep else rng.integers(1, 8)), int(rng.integers(2, 16))
+    if stride == 2:  # of large windows, in rows of several blocks of four pixels
+        rows, depth, width = max(rows, 2), int(rng.choice([32, 64, 96])), width // 4 * 4 + 8
     input_width, pad, zero_point = int(rng.integers(1, width + 4)), int(rng.integers(0, 5)), int(_bytes(rng, 1)[0])
     weights = np.maximum(_bytes(rng, outputs, rows, 3, depth), -127)
     most = sum_limit - 1 - 128 * np.abs(weights.astype(np.int64)).sum(axis=(1, 2, 3))
@@ -87,16 +89,16 @@ def _layer(rng: np.random.Generator, sum_limit: int, *, is_deep: bool = False) -
     sizes = {
         "input_width": input_width, "input_channels": depth, "output_width": width, "output_channels": outputs,
         "output_zero_point": int(_bytes(rng, 1)[0]), "activation_min": low, "activation_max": high, "groups": 1,
-        "uses_im2col": 0, "kernel_rows": rows, "kernel_width": 3, "stride": 1, "dilation": 1, "pad": pad,
+        "uses_im2col": 0, "kernel_rows": rows, "kernel_width": 3, "stride": stride, "dilation": 1, "pad": pad,
     }  # fmt: skip
     arrays = {
         "filter": weights.reshape(-1), "bias": bias.astype(np.int32), "multiplier": multiplier.astype(np.int32),
-        "shift": shift.astype(np.int8), "padding": np.full(max(depth, 4 * depth), zero_point, np.int8),
+        "shift": shift.astype(np.int8), "padding": np.full(4 * depth, zero_point, np.int8),
     }  # fmt: skip
     data = _bytes(rng, rows, input_width, depth)
-    wide = np.full((rows, pad + input_width + width + 3, depth), zero_point, np.int64)
+    wide = np.full((rows, pad + input_width + stride * width + 3, depth), zero_point, np.int64)
     wide[:, pad : pad + input_width] = data
-    windows = np.stack([wide[:, x : x + 3] for x in range(width)])
+    windows = np.stack([wide[:, x : x + 3] for x in range(0, stride * width, stride)])
     sums = np.einsum("xrkc,orkc->xo", windows, weights.astype(np.int64)) + bias
     scaled = requantize(sums, multiplier, shift).astype(np.int64) + sizes["output_zero_point"]
     expected = np.minimum(np.maximum(scaled, low), high).astype(np.int8)
@@ -122,13 +124,13 @@ def _run(kernels: Kernels, layer: _Layer, packed: KernelCall, rng: np.random.Gen
 
 
 @pytest.mark.share(2, part=1)
-@pytest.mark.parametrize("kernel", sorted(_PACKS))
-def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel: str) -> None:
+@pytest.mark.parametrize(("kernel", "stride"), [*((each, 1) for each in sorted(_PACKS)), (_COLUMNS, 2)])
+def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel: str, stride: int) -> None:
     """Shapes, edges, scales, values and addresses of every kind give the same bits, and no byte outside is touched."""
     rng = np.random.default_rng(0)
     tried = 0
     for _ in range(_CASES):
-        layer = _layer(rng, _SUM_LIMITS[kernel])
+        layer = _layer(rng, _SUM_LIMITS[kernel], stride=stride)
         for packed in _ways(layer, kernel):
             np.testing.assert_array_equal(_run(kernels, layer, packed, rng), layer.expected, str(layer.call))
             tried += 1
@@ -138,8 +140,8 @@ def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel
 def test_channels_one_part_after_another_equal_the_definition(kernels: Kernels) -> None:
     """Sums of some channels are kept between parts of the windows, of any block, and the outputs of all but the last wait."""
     rng, tried = np.random.default_rng(3), set()
-    for _ in range(12):
-        layer = _layer(rng, _SUM_LIMITS[_COLUMNS], is_deep=True)
+    for number in range(15):
+        layer = _layer(rng, _SUM_LIMITS[_COLUMNS], is_deep=True, stride=1 + number // 12)
         for packed in _ways(layer, _COLUMNS):
             params = packed.params_as(Conv2DColumnsParams)
             kind = params.pixels, params.outputs_at_once < params.output_channels, params.output_channels % 2
@@ -150,14 +152,18 @@ def test_channels_one_part_after_another_equal_the_definition(kernels: Kernels) 
 
 
 @pytest.mark.parametrize(
-    ("pixels", "blocks", "in_passes"), [(3, 1, False), (4, 1, False), (4, 2, False), (3, 1, True), (4, 1, True)]
-)
+    ("pixels", "blocks", "in_passes", "stride"),
+    [
+        (3, 1, False, 1), (4, 1, False, 1), (4, 2, False, 1), (3, 1, True, 1), (4, 1, True, 1), (4, 1, False, 2), (4, 2, False, 2),
+        (4, 1, True, 2),
+    ],
+)  # fmt: skip
 def test_columns_with_the_parts_that_a_layer_needs_give_the_same_bits(
-    pixels: int, blocks: int, in_passes: bool
+    pixels: int, blocks: int, in_passes: bool, stride: int
 ) -> None:
-    """A library without blocks of four pixels, two of them side by side, or passes leaves their part out."""
+    """A library without blocks of four pixels, two of them side by side, passes, or stride 2 leaves their part out."""
     rng = np.random.default_rng(1)
-    layers = (_layer(rng, _SUM_LIMITS[_COLUMNS], is_deep=in_passes) for _ in range(60))
+    layers = (_layer(rng, _SUM_LIMITS[_COLUMNS], is_deep=in_passes, stride=stride) for _ in range(60))
     ways = ((layer, way, way.params_as(Conv2DColumnsParams)) for layer in layers for way in _ways(layer, _COLUMNS))
     parity = 2 - blocks  # two blocks are for even numbers of channels
     layer, packed = next(
@@ -241,7 +247,7 @@ def test_sums_that_may_leave_their_range_are_left_to_others(bias: int) -> None:
     }  # fmt: skip
     others: list[dict[str, Any]] = [
         {"bias": np.full_like(params.bias, bias), **at_step},
-        {"stride": 2},
+        {"stride": 3},
         {"dilation": 2},
         {"groups": 2},
     ]

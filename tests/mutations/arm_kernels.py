@@ -208,6 +208,14 @@ ARM_KERNELS = (
         ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
     ),
     Mutation(
+        "kernels.m4-pixels-two-apart-share-the-wrong-column",
+        "kernels/armv7em/kibi_conv2d_s8_columns_block.c",
+        'COLUMN_OF_4("28]", "36]", "64]", "72]!")',
+        'COLUMN_OF_4("28]", "32]", "64]", "72]!")',
+        "Where windows are two columns apart, the third pixel multiplies the even elements of the column before its own.",
+        ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
+    ),
+    Mutation(
         "kernels.m4-sums-of-four-pixels-overlap",
         "kernels/armv7em/kibi_conv2d_s8_columns_block.c",
         "add r12, r12, #32",

@@ -85,10 +85,17 @@ def test_blocks_and_tiles_need_their_scratch_to_the_byte() -> None:
     assert [tiles_of_block(12, 3, 16, most_bytes=most) for most in (1152, 1151, 768, 767)] == [3, 2, 2, 0]
 
 
-@pytest.mark.parametrize("change", [{"stride_width": 2}, {"dilation_width": 2}, {"kernel_width": 4}, {"channels": 30}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stride_width": 3}, {"stride_width": 2, "output_width": 10}, {"stride_width": 2, "output_width": 4},
+        {"stride_width": 2, "channels": 16}, {"dilation_width": 2}, {"kernel_width": 4}, {"channels": 30},
+    ],
+)  # fmt: skip
 def test_other_kernels_share_no_columns(change: dict[str, int]) -> None:
-    """Only windows three wide, one apart, of whole fours of channels, are computed from shared columns."""
+    """Only windows three wide, of whole fours of channels, share columns; two apart only large ones, in rows of several fours."""
     assert shares_columns(_LAYER, 64)
+    assert shares_columns(replace(_LAYER, stride_width=2), 64)
     assert not shares_columns(replace(_LAYER, **change), change.get("channels", 64))  # type: ignore[arg-type]
 
 

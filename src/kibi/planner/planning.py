@@ -37,6 +37,8 @@ from kibi.renames import renamed_value
 from kibi.selection import Goal, LoweredGraph, Weights, coded_weights, frugal_kernels, select
 from kibi.targets import Target
 
+_ROOMY_PARTS = 6
+"""The part of an arena that the scratch of a run may have where it has a place of its own."""
 _SEARCH_SECONDS = 1.0
 """About how long placement of whole tensors may search with the usual effort; an amount of work."""
 _LARGE_SECONDS = 0.35
@@ -373,7 +375,8 @@ class _Asked:
 def _with_scratch_placed(asked: _Asked, made: Plan, best_of: _BestOf) -> Plan:
     """Returns the plan with its steps joined, and with as much scratch as is of use where bytes are free.
 
-    Scratch has a place for each run of its node where that is asked for, and is worth its price or needed to fit.
+    Scratch has a place for each run of its node where that is asked for, and is worth its price or needed to fit. There is as
+    much of it as is of use, or as little as gives the smallest arena, if what is read more often is worth that.
 
     Args:
         asked: the arguments of the plan; the graph is of its nodes.
@@ -383,6 +386,12 @@ def _with_scratch_placed(asked: _Asked, made: Plan, best_of: _BestOf) -> Plan:
     one, each = _scratch_placed(asked, made)
     if not asked.by_run or asked.ram_bytes is not None:
         return each
+    # Runs may have more scratch than what all of them have room for at one place: then constants are read less often.
+    roomy = with_scratch_by_run(
+        with_joined(asked.graph, one.joined), one, one.effort, room_bytes=one.arena_bytes // _ROOMY_PARTS
+    )
+    if roomy is not one and not is_worth_it(asked.graph, roomy, each):
+        return roomy
     if is_worth_it(asked.graph, one, each):
         return each
     # The order was searched for scratch with a place for each run; another may be better for one place.

@@ -25,11 +25,17 @@ from kibi.selection.variant import PARTS
 
 _SEARCH_SECONDS = 0.25
 """About how long placement may search; an amount of work."""
-_STEPS_EACH = 8
-"""At most one of so many steps of a node has less scratch than the others: it takes more instructions."""
+_ROOMY_SECONDS = 1.0
+"""The same where most runs have as much scratch as is of use, so that fewer placements are possible."""
+_STEPS_EACH, _ROOMY_STEPS_EACH = 8, 4
+"""At most one of so many steps of a node has less scratch than the others: it takes more instructions. The second is for
+plans that are taken only where they read constants less often."""
+_PRICE = 8
+"""Reads of constants take about an eighth of the time where flash has wait states: for a part of the arena, they may grow by
+eight times that part."""
 
 
-def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1) -> Plan:
+def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1, *, room_bytes: int = 0) -> Plan:
     """Returns the plan with a smaller arena where scratch that has a place for each run of a node makes one possible.
 
     Each run has as much scratch as the plan gives to its node, but for a few at the steps where the most bytes live.
@@ -38,9 +44,10 @@ def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1) -> Pla
         graph: of the plan's nodes and steps, with kernels that take the scratch that they need.
         plan: of one arena.
         effort: how many times the usual work may be done.
+        room_bytes: the most scratch of a run; 0: as much as the plan gives to its node, but no blocks side by side.
     """
-    roomy = with_room(graph, rooms(plan, graph)).calls
-    calls = tuple(apart_call(graph, node, call) for node, call in enumerate(roomy))
+    roomy = with_room(graph, [room_bytes] * len(graph.nodes) if room_bytes else rooms(plan, graph)).calls
+    calls = roomy if room_bytes else tuple(apart_call(graph, node, call) for node, call in enumerate(roomy))
     made = Followed.of(graph, plan.runs).scratch(range(len(graph.nodes)))
     several = {each.nodes[0] for each, after in pairwise(made) if each.nodes == after.nodes}
     if not several or not all(may_vary(graph, node) for node in several):
@@ -48,12 +55,13 @@ def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1) -> Pla
     rows = [each for each in plan.buffers if each.tensor is not None]
     pieces = [replace(each, size_bytes=calls[each.nodes[0]].scratch_bytes) for each in made]
     rules = in_place_rules(graph, plan.runs, rows)
-    less = _Less(graph, calls, _levels([*rows, *pieces], rules, len(plan.steps)), pieces)
+    steps_each = _ROOMY_STEPS_EACH if room_bytes else _STEPS_EACH
+    less = _Less(graph, calls, _levels([*rows, *pieces], rules, len(plan.steps)), pieces, steps_each)
     less.lower()
     task = Task.of([*rows, *less.pieces], rules, by_run=True)
     if task.items.problem.lower_bound_bytes >= plan.arena_bytes:
         return plan
-    found = task.solved(None, effort * _SEARCH_SECONDS, plan.buffers)
+    found = task.solved(None, effort * (_ROOMY_SECONDS if room_bytes else _SEARCH_SECONDS), plan.buffers)
     if found.peak_bytes >= plan.arena_bytes:
         return plan
     placed = task.placed(found).buffers
@@ -84,10 +92,11 @@ def is_worth_it(graph: LoweredGraph, held: Plan, moved: Plan) -> bool:
         held: the plan with one place for the scratch of all runs of a node.
         moved: the plan with a place for each run.
     """
-    if held.arena_bytes - moved.arena_bytes > held.arena_bytes // PARTS:
+    saved = held.arena_bytes - moved.arena_bytes
+    if saved > held.arena_bytes // PARTS:
         return True
     before, after = (_constants_read(graph, plan) for plan in (held, moved))
-    return after - before <= before // PARTS
+    return after - before <= max(before // PARTS, _PRICE * before * saved // held.arena_bytes)
 
 
 def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
@@ -128,6 +137,7 @@ class _Less:
         calls: of each node, with as much scratch as most runs have.
         levels: the bytes that live at each step.
         pieces: the scratch of each run.
+        steps_each: at most one of so many steps of a node has less.
         narrow: the calls with less scratch, by their nodes.
         taken: the positions of the pieces that have it, by their nodes.
     """
@@ -136,6 +146,7 @@ class _Less:
     calls: Sequence[KernelCall]
     levels: Ints
     pieces: list[Buffer]
+    steps_each: int
     narrow: dict[int, KernelCall] = field(default_factory=dict)
     taken: dict[int, set[int]] = field(default_factory=dict)
 
@@ -163,7 +174,7 @@ class _Less:
         piece, node = self.pieces[place], self.pieces[place].nodes[0]
         taken, call = self.taken.get(node, set()), self.narrow.get(node)
         steps = sum(self.pieces[each].end - self.pieces[each].start for each in taken | {place})
-        if steps * _STEPS_EACH > self.graph.views[node].steps:
+        if steps * self.steps_each > self.graph.views[node].steps:
             return None
         if call is None or call.scratch_bytes >= piece.size_bytes:
             return narrower_call(self.graph, node, call or self.calls[node])

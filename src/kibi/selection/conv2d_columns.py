@@ -7,7 +7,8 @@ from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.conv2d_packed import Conv2DColumnsParams
-from kibi.ops.windows.convolution_blocks import block_sizes, shared_columns
+from kibi.ops.windows import convolution_blocks
+from kibi.ops.windows.convolution_blocks import block_sizes, can_share_columns, shared_columns
 from kibi.selection.convolution_call import blocks_distance, blocks_scratch, inputs_of
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.sums import SimpleSums, channels_of, sums_of
@@ -20,14 +21,18 @@ _FOUR = 4
 def pack(call: KernelCall) -> KernelCall | None:
     """Weights and constants in the order of reading; None for other kernels, little scratch, or sums that are not simple."""
     layer = call.params_as(Conv2DS8Params)
-    if not is_three_wide(layer):
+    elements = layer.kernel_rows * layer.kernel_width * layer.input_channels
+    if not is_three_wide(layer) or not can_share_columns(layer.stride, layer.output_width, elements):
         return None
     channels = (layer.input_channels, layer.output_channels)
-    way = shared_columns(layer.output_width, layer.kernel_rows, channels, most_bytes=call.scratch_bytes)
+    way = shared_columns(
+        layer.output_width, layer.kernel_rows, channels, most_bytes=call.scratch_bytes, stride=layer.stride
+    )
     weights, sums = weights_and_sums(layer, SUM_LIMIT, inputs_of(call))
     if way is None or sums is None or not fit_words(packed_pairs(weights)):
         return None
     parts = {
+        "TWO_APART": layer.stride > 1,
         "OF_4": way.pixels == _FOUR,
         "SIDE_BY_SIDE": way.blocks > 1,
         "IN_PASSES": way.rows_at_once * way.channels_at_once < layer.kernel_rows * layer.input_channels,
@@ -53,9 +58,10 @@ def pack(call: KernelCall) -> KernelCall | None:
 
 
 def is_three_wide(layer: Conv2DS8Params) -> bool:
-    """True if windows are three neighbouring columns, one apart, of whole fours of channels."""
-    is_plain = (layer.kernel_width, layer.stride, layer.dilation, layer.groups) == (3, 1, 1, 1)
-    return is_plain and layer.input_channels % 4 == 0
+    """True if windows are three neighbouring columns of whole fours of channels."""
+    return layer.groups == 1 and convolution_blocks.is_three_wide(
+        layer.kernel_width, layer.dilation, layer.input_channels
+    )
 
 
 def weights_and_sums(

@@ -34,6 +34,7 @@ def row_pairs(view: NodeView, call: KernelCall) -> KernelCall | None:
     layer, access = call.params_as(Conv2DS8Params), view.accesses[0]
     rows, width, depth = view.steps, layer.output_width, layer.input_channels
     is_plain = is_three_wide(layer) and layer.kernel_rows == access.count == 3 and layer.output_channels % 2 == 0
+    is_plain &= layer.stride == 1
     is_plain &= (
         access.stride == access.dilation == access.parts == 1 and access.elements is None and not access.is_joined
     )

@@ -22,7 +22,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     Weights take 8 / 3 of the flash.
     """
     layer = call.params_as(Conv2DS8Params)
-    if not is_three_wide(layer):
+    if not is_three_wide(layer) or layer.stride != 1:
         return None
     rows, depth = layer.kernel_rows, layer.input_channels
     tiles = tiles_of_block(layer.output_width, rows, depth, most_bytes=call.scratch_bytes)

@@ -8,18 +8,54 @@
 #include "kibi_widen4_columns_s8.h"
 #include "kibi_widen5_columns_s8.h"
 #include "kibi_widen6_columns_s8.h"
+#include "kibi_widen9_columns_s8.h"
 
 /* A part that a library leaves out where no layer has an odd number of output channels. */
 #ifndef KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS
 #define KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS 1
 #endif
 
-enum { MOST_PIXELS = 4, MORE_COLUMNS = 2, LEAST_KEPT = 3 /* pixels of a pair for which sums have room */ };
+enum {
+    MOST_PIXELS = 4,
+    MORE_COLUMNS = 2,
+    APART_COLUMNS = 2 * MOST_PIXELS + 1,
+    LEAST_KEPT = 3 /* pixels of a pair for which sums have room */
+};
+
+/* Columns from one window to the next, 1 or 2. Where no layer has 2, the answer is a constant. */
+static inline int32_t stride_of(const kibi_conv2d_s8_columns_params *p)
+{
+    return KIBI_CONV2D_COLUMNS_TWO_APART ? p->stride : 1;
+}
+
+/* Columns that a block of so many pixels looks at. */
+static inline int32_t columns_for(const kibi_conv2d_s8_columns_params *p, int32_t pixels)
+{
+    return (pixels - 1) * stride_of(p) + 1 + MORE_COLUMNS;
+}
 
 /* The address 8 bytes before. */
 static inline uint32_t address_before(const void *place)
 {
     return (uint32_t)(uintptr_t)place - 8u;
+}
+
+/* Widens the columns of a pass in one row for windows two columns apart, three at a time: first those with an odd number. */
+static inline int16_t *widen_apart(int16_t *to, const int8_t *row, const kibi_conv2d_s8_columns_params *p, int32_t start)
+{
+    int32_t place = 0;
+    int16_t *end;
+    do {
+        const int8_t *columns[3];
+        for (int32_t i = 0; i < 3; ++i) {
+            const int32_t column = start + 2 * place + (place < MOST_PIXELS ? 1 : -2 * MOST_PIXELS);
+            kibi_column_pointers(columns + i, 1, row, column, p->input_width, p->input_channels, KIBI_AT(int8_t, p, padding));
+            ++place;
+        }
+        end = kibi_widen9_columns_s8(to, columns, p->channels_at_once);
+        to += 2 * 3;
+    } while (place != APART_COLUMNS);
+    return end - 2 * (APART_COLUMNS - 3);
 }
 
 /* Widens the columns of a pass, which begins at channel `first` of the rows; returns what is after them. */
@@ -33,6 +69,10 @@ static KIBI_NOINLINE int16_t *widen(int16_t *to, const int8_t *const *rows, cons
     do {
         const int8_t *const row = *rows + first;
         const void *from = columns;
+        if (KIBI_CONV2D_COLUMNS_TWO_APART && p->stride == 2) {
+            to = widen_apart(to, row, p, start);
+            continue;
+        }
         if (distance != 0) {
             from = row + start * depth;
         } else {
@@ -82,9 +122,9 @@ static KIBI_NOINLINE int32_t add_block(kibi_conv2d_s8_columns_task *b, const int
         kibi_block_pixels(left - MOST_PIXELS, p->pixels) != MOST_PIXELS) {
         return MOST_PIXELS;
     }
-    b->half = b->columns + (uint32_t)(b->groups / 4 * 2 * 8 * (MOST_PIXELS + MORE_COLUMNS));
-    second = (int16_t *)scratch + p->kernel_rows * p->input_channels * (MOST_PIXELS + MORE_COLUMNS);
-    b->last = address_before(widen(second, rows, p, 0, start + MOST_PIXELS, MOST_PIXELS));
+    b->half = b->columns + (uint32_t)(b->groups / 4 * 2 * 8 * columns_for(p, MOST_PIXELS));
+    second = (int16_t *)scratch + p->kernel_rows * p->input_channels * columns_for(p, MOST_PIXELS);
+    b->last = address_before(widen(second, rows, p, 0, start + MOST_PIXELS * stride_of(p), MOST_PIXELS));
     b->flags |= KIBI_PASS_TWO;
     return 2 * MOST_PIXELS;
 }
@@ -112,7 +152,7 @@ static KIBI_NOINLINE void begin_row(kibi_conv2d_s8_columns_task *b, const kibi_c
     const int32_t elements = p->rows_at_once * p->channels_at_once;
     b->columns = address_before(scratch);
     b->zero_point = p->output_zero_point;
-    b->sums = (int32_t *)scratch + (p->pixels + MORE_COLUMNS) * elements / 2;
+    b->sums = (int32_t *)scratch + columns_for(p, p->pixels) * elements / 2;
     b->groups = elements / 4;
     b->low = (uint8_t)p->activation_min * each;
     b->high = (uint8_t)p->activation_max * each;
@@ -121,7 +161,8 @@ static KIBI_NOINLINE void begin_row(kibi_conv2d_s8_columns_task *b, const kibi_c
 static inline int32_t flags_of(const kibi_conv2d_s8_columns_params *p, int32_t pixels)
 {
     const int32_t clamps = p->activation_min != INT8_MIN || p->activation_max != INT8_MAX ? KIBI_PASS_CLAMPS : 0;
-    return clamps + (pixels == 4 ? KIBI_PASS_FOUR : pixels == 3 ? KIBI_PASS_THREE : 0);
+    const int32_t apart = stride_of(p) == 2 ? KIBI_PASS_TWO_APART : 0;
+    return clamps + apart + (pixels == 4 ? KIBI_PASS_FOUR : pixels == 3 ? KIBI_PASS_THREE : 0);
 }
 
 #if KIBI_CONV2D_COLUMNS_IN_PASSES
@@ -189,7 +230,7 @@ static KIBI_NOINLINE void in_passes(int8_t *output, const int8_t *const *rows, c
             }
             b.flags = flags_of(p, pixels) + KIBI_PASS_TO_SUMS;
             do {
-                b.columns_end = address_before(widen(columns_of(&b), row, p, first, p->output_width - left - p->pad, pixels));
+                b.columns_end = address_before(widen(columns_of(&b), row, p, first, (p->output_width - left) * stride_of(p) - p->pad, pixels));
                 first += p->channels_at_once;
                 if (first == p->input_channels) {
                     first = 0;
@@ -239,7 +280,7 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
 #endif
         b.stream = KIBI_AT(int32_t, p, stream);
         channels(&b, p->output_channels, pixels);
-        start += pixels;
+        start += pixels * stride_of(p);
         b.output += pixels * p->output_channels;
     }
 }

@@ -75,6 +75,12 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
     COLUMN_OF_4("12]", "20]", "36]", "44]")                          \
     COLUMN_OF_4("16]", "24]", "40]", "48]!")
 
+/* The same two columns apart: of each kind of elements first the columns with an odd number, four, then the five others. */
+#define GROUP4_TWO_APART                                             \
+    COLUMN_OF_4("24]", "32]", "60]", "68]")                          \
+    COLUMN_OF_4("8]", "16]", "44]", "52]")                           \
+    COLUMN_OF_4("28]", "36]", "64]", "72]!")
+
 /* Both channels of a pixel, from 256 times their sums, packed into the first one's register. */
 #define REQUANTIZE_PIXEL(first, second)              \
     KIBI_SCALE(first, "r12", "r2")                   \
@@ -89,6 +95,30 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
     "ldr r1, [sp, #28]\n"                            \
     KIBI_POWERS_OF_SUMS
 
+/* A loop of two groups, of four pixels. */
+#define LOOP(label, group)                           \
+    ".p2align 2\n"                                   \
+    label ":\n"                                      \
+    ".rept 2\n"                                      \
+    group                                            \
+    ".endr\n"                                        \
+    "ldr r12, [sp, #24]\n"                           \
+    "cmp r1, r12\n"                                  \
+    "bne.w " label "b\n"                             \
+    "ldr pc, [sp, #44]\n"
+
+/* What blocks of four pixels need whose windows are two columns apart. */
+#if KIBI_CONV2D_COLUMNS_TWO_APART
+#define ENTER_TWO_APART                              \
+    "tst r3, #64\n"                                  \
+    "it ne\n"                                        \
+    "adrne.w r4, 34f + 1\n"
+#define LOOP_TWO_APART LOOP("34", GROUP4_TWO_APART) /* the loop of such pixels */
+#else
+#define ENTER_TWO_APART
+#define LOOP_TWO_APART
+#endif
+
 /* What blocks of four pixels need besides the rest; nothing where no layer has them. */
 #if KIBI_CONV2D_COLUMNS_OF_4
 #define ENTER_FOUR                                   \
@@ -96,6 +126,7 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
     "beq 1f\n"                                       \
     "adr.w r4, 35f + 1\n"                            \
     "adr.w r6, 36f + 1\n"                            \
+    ENTER_TWO_APART                                  \
     "tst r2, #1\n"                                   \
     "beq 2f\n"                                       \
     /* 276 bytes: one GROUP4, three times 3 instructions for weights and 4 * 5 for pixels */ \
@@ -103,15 +134,8 @@ KIBI_FIELD_AT(kibi_conv2d_s8_columns_task, last, 52);
     "b 2f\n"                                         \
     "1:\n" /* fewer pixels */
 #define LOOP_OF_4                                    \
-    ".p2align 2\n"                                   \
-    "35:\n" /* the loop of four pixels */            \
-    ".rept 2\n"                                      \
-    GROUP4                                           \
-    ".endr\n"                                        \
-    "ldr r12, [sp, #24]\n"                           \
-    "cmp r1, r12\n"                                  \
-    "bne.w 35b\n"                                    \
-    "ldr pc, [sp, #44]\n"                            \
+    LOOP_TWO_APART                                   \
+    LOOP("35", GROUP4) /* the loop of four pixels */ \
     "36:\n" /* scale four pixels */                  \
     CONSTANTS                                        \
     REQUANTIZE_PIXEL("r10", "r11")

@@ -8,6 +8,10 @@
 #ifndef KIBI_CONV2D_COLUMNS_OF_4
 #define KIBI_CONV2D_COLUMNS_OF_4 1
 #endif
+/* Likewise windows two columns from one to the next, of four pixels. */
+#ifndef KIBI_CONV2D_COLUMNS_TWO_APART
+#define KIBI_CONV2D_COLUMNS_TWO_APART 1
+#endif
 /* Likewise two blocks of four pixels side by side. */
 #ifndef KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
 #define KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE 1
@@ -25,7 +29,8 @@ enum {
     KIBI_PASS_CLAMPS = 4,    /* the activation's range is not that of int8 */
     KIBI_PASS_THREE = 8,     /* three pixels */
     KIBI_PASS_FOUR = 16,     /* four pixels */
-    KIBI_PASS_TWO = 32       /* two blocks of four pixels, one directly after the other */
+    KIBI_PASS_TWO = 32,      /* two blocks of four pixels, one directly after the other */
+    KIBI_PASS_TWO_APART = 64 /* four pixels whose windows are two columns from one to the next */
 };
 
 /* A block and the channels to compute of it; the kernel, in assembly, knows where each field is. Addresses wrap. */
@@ -34,7 +39,8 @@ typedef struct {
     int32_t distance;       /* bytes from there to the second pixel's, and so on */
     const int8_t *end;      /* where the first pixel's last channel ends: at least one pair of channels */
     uint32_t columns;       /* 8 bytes before [groups][columns][4], as kibi_widen5_columns_s8 makes them; of four pixels as
-                               kibi_widen6_columns_s8 does */
+                               kibi_widen6_columns_s8 does, or, two columns apart, kibi_widen9_columns_s8, first those with an
+                               odd number */
     uint32_t columns_end;   /* 8 bytes before they end */
     int32_t zero_point;     /* of the output */
     int32_t *sums;          /* [pairs][6], of both channels of each pixel in turn; of four pixels [pairs][8] */

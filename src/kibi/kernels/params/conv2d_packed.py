@@ -174,6 +174,10 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         "channels and rows are at once, columns have an even number of fours, at least four, and output channels are even in "
         "number; else 1",
     )
+    stride: int = number(
+        DType.S32,
+        "across, 1, or 2 where all blocks have four pixels; the pointers to rows account for the stride of rows",
+    )
     # No remainder is negative: `pixels` is at least 2. What is at once divides all, so no factor and no difference is negative, and
     # the scratch has room for one pass in any case.
     contract = """
@@ -184,6 +188,8 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         require: output_width - output_width // 2 * 2 <= pixels - 2
         require: 0 <= pad < 2**20
         require: output_width < 2**20
+        require: 1 <= stride <= 2
+        require: (stride - 1) * (4 - pixels + output_width - output_width // 4 * 4) <= 0
         require: input_channels == input_channels // channels_at_once * channels_at_once
         require: channels_at_once == channels_at_once // 4 * 4
         require: kernel_rows == kernel_rows // rows_at_once * rows_at_once
@@ -192,13 +198,14 @@ class Conv2DColumnsParams(Params, kernels=("kibi_conv2d_s8_columns",)):
         array padding: input_channels
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
-        scratch: 2 * blocks * (pixels + 2) * rows_at_once * channels_at_once \
+        scratch: 2 * blocks * ((pixels - 1) * stride + 3) * rows_at_once * channels_at_once \
             + min(1, kernel_rows * input_channels - rows_at_once * channels_at_once) * 8 * max(3, pixels) \
             * ceil(outputs_at_once, 2) + pixels * (output_channels - outputs_at_once) aligned 4
     """
     parts = MappingProxyType(
         {
             "KIBI_CONV2D_COLUMNS_OF_4": ("pixels <= 3",),
+            "KIBI_CONV2D_COLUMNS_TWO_APART": ("stride <= 1",),
             "KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE": ("blocks == 1",),
             "KIBI_CONV2D_COLUMNS_IN_PASSES": ("kernel_rows * input_channels == rows_at_once * channels_at_once",),
             "KIBI_CONV2D_COLUMNS_OF_ODD_CHANNELS": ("output_channels == output_channels // 2 * 2",),

@@ -198,6 +198,8 @@ typedef struct {
      * all channels and rows are at once, columns have an even number of fours, at least four, and output channels
      * are even in number; else 1 */
     int32_t blocks;
+    /* across, 1, or 2 where all blocks have four pixels; the pointers to rows account for the stride of rows */
+    int32_t stride;
 } kibi_conv2d_s8_columns_params;
 
 /* CONV_2D with a kernel three columns wide, one output row at a time: the pixels of a block share the columns they read.

@@ -152,6 +152,8 @@ typedef struct {
      * all channels and rows are at once, columns have an even number of fours, at least four, and output channels
      * are even in number; else 1 */
     int32_t blocks;
+    /* across, 1, or 2 where all blocks have four pixels; the pointers to rows account for the stride of rows */
+    int32_t stride;
     int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][kernel_rows][3][input_channels] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */

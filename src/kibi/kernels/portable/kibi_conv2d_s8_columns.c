@@ -99,7 +99,7 @@ static void compute_block(int8_t *output, const int8_t *const *rows, const kibi_
     int8_t *const to = has_passes ? scratch : output;
     pixel block[MOST_PIXELS];
     for (int32_t k = 0; k < pixels; ++k) {
-        const pixel x = {p, rows, start + k, has_passes ? NULL : scratch + k * window_bytes};
+        const pixel x = {p, rows, start + k * p->stride, has_passes ? NULL : scratch + k * window_bytes};
         block[k] = x;
         if (!has_passes) {
             gather(&x);
@@ -123,7 +123,7 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
     for (int32_t left = params->output_width; left > 0; left -= pixels) {
         pixels = kibi_block_pixels(left, params->pixels);
         compute_block(output, rows, params, start, pixels, (int8_t *)scratch);
-        start += pixels;
+        start += pixels * params->stride;
         output += pixels * params->output_channels;
     }
 }

@@ -31,8 +31,10 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
 
 /*= kibi_FAST_odd
  *  FAST: conv2d_s8_columns conv2d_s8_winograd
- *  LAST conv2d_s8_columns: p->rows_at_once, p->channels_at_once, p->outputs_at_once, p->pad, p->pixels, p->blocks
+ *  LAST conv2d_s8_columns: p->rows_at_once, p->channels_at_once, p->outputs_at_once, p->pad, p->pixels, p->blocks, p->stride
  *  LAST conv2d_s8_winograd: p->pad, p->tiles
+ *  STRIDE conv2d_s8_columns: p->stride
+ *  STRIDE conv2d_s8_winograd: 1
  *  By kibi_FAST, but for some channels, int8. Source of the rule: TFLM, integer_ops/conv.h. */
 #include "kibi_odd_channels_s8.h"
 
@@ -48,7 +50,7 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
         KIBI_AT(int32_t, p, odd_multiplier), KIBI_AT(int8_t, p, odd_shift), p->odd_count,
         p->input_width, p->input_channels, p->input_channels, KIBI_AT(int8_t, p, padding)[0],
         p->output_width, p->output_channels, p->output_zero_point, p->activation_min, p->activation_max,
-        p->kernel_rows, 3, 1, 1, p->pad};
+        p->kernel_rows, 3, STRIDE, 1, p->pad};
     int8_t *const made = (int8_t *)scratch;
     KIBI_ASSERT(scratch != NULL);
     kibi_odd_channels_s8(made, rows, &odd);

@@ -23,6 +23,8 @@ _LEAST_AT_ONCE = 32
 _LEAST_PAIRS = 8
 """Pairs of output channels for which it is worth to widen columns."""
 _THREE, _FOUR = 3, 4
+_APART = 2
+"""The largest stride across of windows that share columns."""
 _TILE = 2
 """Pixels that are computed as one from four columns, where a convolution three wide takes two thirds of the products."""
 
@@ -108,7 +110,13 @@ def blocks_at_once(sizes: Sequence[int], elements: int, *, is_whole: bool, most_
 
 
 def shared_columns(
-    output_width: int, kernel_rows: int, channels: tuple[int, int], *, most_bytes: int, most_whole: int = _FOUR
+    output_width: int,
+    kernel_rows: int,
+    channels: tuple[int, int],
+    *,
+    most_bytes: int,
+    most_whole: int = _FOUR,
+    stride: int = 1,
 ) -> SharedColumns | None:
     """Returns the fastest way that needs at most `most_bytes` of scratch; None if no way does.
 
@@ -116,50 +124,67 @@ def shared_columns(
 
     Args:
         output_width: pixels of an output row.
-        kernel_rows: of a kernel three wide, with neither stride nor dilation across.
+        kernel_rows: of a kernel three wide, without dilation across.
         channels: of the input, a multiple of four; of the output.
         most_bytes: of scratch.
         most_whole: pixels of a block whose windows are widened whole.
+        stride: across, 1, or 2 for rows of blocks of four pixels.
     """
-    sizes = _sizes_up_to_four(output_width)
+    sizes = _sizes_up_to_four(output_width) if stride == 1 else (_FOUR,)
+    layer = _Columns(output_width, kernel_rows, *channels, stride)
     # Two pixels of whole windows read weights more often than more pixels whose sums are kept.
     for some in ([each for each in sizes if each > 2], [each for each in sizes if each == 2]):
-        whole = (
-            way
-            for pixels in some
-            if pixels <= most_whole
-            for way in _whole_ways(output_width, pixels, kernel_rows, channels)
-        )
-        kept = (way for pixels in some for way in _kept_ways(pixels, kernel_rows, channels))
+        whole = (way for pixels in some if pixels <= most_whole for way in layer.whole_ways(pixels))
+        kept = (way for pixels in some for way in layer.kept_ways(pixels))
         found = next((way for way in (*whole, *kept) if way.scratch_bytes <= most_bytes), None)
         if found is not None:
             return found
     return None
 
 
-def _whole_ways(output_width: int, pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[SharedColumns]:
-    """The ways with blocks of so many pixels and all that their windows have at once, the fastest one first."""
-    depth, outputs = channels
-    elements = kernel_rows * depth
-    has_two = pixels == _FOUR and block_sizes(output_width, pixels)[:2] == (_FOUR, _FOUR)
-    # Half of the weights of two channels stay in a cache, and each half is a whole number of the loop's iterations.
-    if has_two and _has_halves(elements) and outputs % 2 == 0:
-        yield SharedColumns(pixels, kernel_rows, depth, outputs, 2 * _columns_bytes(pixels, elements), blocks=2)
-    yield SharedColumns(pixels, kernel_rows, depth, outputs, _columns_bytes(pixels, elements))
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A layer with a kernel three columns wide.
 
+    Attributes:
+        output_width: pixels of an output row.
+        kernel_rows: of the kernel.
+        depth: input channels.
+        outputs: output channels.
+        stride: across.
+    """
 
-def _kept_ways(pixels: int, kernel_rows: int, channels: tuple[int, int]) -> Iterator[SharedColumns]:
-    """The ways with blocks of so many pixels, and sums that are kept between parts of their windows, the fastest one first."""
-    depth, outputs = channels
-    pairs = -(-outputs // 2)
-    whole_parts = range(1 if kernel_rows > 1 else 2, depth // _LEAST_AT_ONCE + 1)
-    for part in (depth // parts for parts in whole_parts if depth % (4 * parts) == 0):
-        for at_once in _pairs_at_once(outputs):
-            sums_bytes = 2 * _SUM_BYTES * max(pixels, _THREE) * at_once
-            # Outputs wait until windows were read for the last time.
-            waiting_bytes = pixels * 2 * (pairs - at_once)
-            scratch_bytes = _columns_bytes(pixels, part) + sums_bytes + waiting_bytes
-            yield SharedColumns(pixels, 1, part, min(outputs, 2 * at_once), scratch_bytes + -scratch_bytes % 4)
+    output_width: int
+    kernel_rows: int
+    depth: int
+    outputs: int
+    stride: int
+
+    def whole_ways(self, pixels: int) -> Iterator[SharedColumns]:
+        """The ways with blocks of so many pixels and all that their windows have at once, the fastest one first."""
+        elements = self.kernel_rows * self.depth
+        scratch_bytes = self._columns_bytes(pixels, elements)
+        has_two = pixels == _FOUR and block_sizes(self.output_width, pixels)[:2] == (_FOUR, _FOUR)
+        # Half of the weights of two channels stay in a cache, and each half is a whole number of the loop's iterations.
+        if has_two and _has_halves(elements) and self.outputs % 2 == 0:
+            yield SharedColumns(pixels, self.kernel_rows, self.depth, self.outputs, 2 * scratch_bytes, blocks=2)
+        yield SharedColumns(pixels, self.kernel_rows, self.depth, self.outputs, scratch_bytes)
+
+    def kept_ways(self, pixels: int) -> Iterator[SharedColumns]:
+        """The ways with blocks of so many pixels, and sums that are kept between parts of their windows, the fastest one first."""
+        pairs = -(-self.outputs // 2)
+        whole_parts = range(1 if self.kernel_rows > 1 else 2, self.depth // _LEAST_AT_ONCE + 1)
+        for part in (self.depth // parts for parts in whole_parts if self.depth % (4 * parts) == 0):
+            for at_once in _pairs_at_once(self.outputs):
+                sums_bytes = 2 * _SUM_BYTES * max(pixels, _THREE) * at_once
+                # Outputs wait until windows were read for the last time.
+                waiting_bytes = pixels * 2 * (pairs - at_once)
+                scratch_bytes = self._columns_bytes(pixels, part) + sums_bytes + waiting_bytes
+                yield SharedColumns(pixels, 1, part, min(self.outputs, 2 * at_once), scratch_bytes + -scratch_bytes % 4)
+
+    def _columns_bytes(self, pixels: int, elements: int) -> int:
+        """Bytes of so many elements of each column that a block looks at, 16 bits each."""
+        return 2 * ((pixels - 1) * self.stride + _THREE) * elements
 
 
 def _pairs_at_once(outputs: int) -> Iterator[int]:
@@ -172,10 +197,6 @@ def _pairs_at_once(outputs: int) -> Iterator[int]:
 def _has_halves(elements: int) -> bool:
     """True if a column's elements are an even number of fours, at least four, half of whose weights a cache holds."""
     return elements % 8 == 0 and elements >= 16 and _THREE * elements <= _CACHED_BYTES
-
-
-def _columns_bytes(pixels: int, elements: int) -> int:
-    return 2 * (pixels + 2) * elements
 
 
 def tiles_of_block(output_width: int, kernel_rows: int, depth: int, *, most_bytes: int) -> int:
@@ -192,10 +213,34 @@ def tiles_bytes(tiles: int, kernel_rows: int, depth: int) -> int:
     return 2 * 4 * tiles * kernel_rows * depth
 
 
+def is_three_wide(kernel_width: int, dilation: int, depth: int) -> bool:
+    """True for windows of three neighbouring columns, of whole fours of channels: with stride 1 across they are for tiles."""
+    return (kernel_width, dilation, depth % 4) == (_THREE, 1, 0)
+
+
+def can_share_columns(stride: int, output_width: int, elements: int) -> bool:
+    """True if such windows of so many elements are for `shared_columns`.
+
+    Two columns apart they are only for rows of several blocks of four pixels, and where four whole windows take much scratch:
+    else these take fewer instructions.
+    """
+    is_large = block_bytes(_FOUR, elements, is_whole=True) > _FEW_BYTES
+    return stride == 1 or (stride == _APART and output_width % _FOUR == 0 and output_width > _FOUR and is_large)
+
+
+def _is_three_wide(window: Window, depth: int) -> bool:
+    return depth == window.channels and is_three_wide(window.kernel_width, window.dilation_width, depth)
+
+
+def _has_tiles(window: Window, depth: int) -> bool:
+    return _is_three_wide(window, depth) and window.stride_width == 1
+
+
 def shares_columns(window: Window, depth: int) -> bool:
-    """True if the layer is one for `shared_columns` and tiles."""
-    is_plain = window.stride_width == window.dilation_width == 1 and depth == window.channels
-    return is_plain and window.kernel_width == _THREE and depth % 4 == 0
+    """True if the layer is one for `shared_columns`."""
+    return _is_three_wide(window, depth) and can_share_columns(
+        window.stride_width, window.output_width, window.kernel_rows * _THREE * depth
+    )
 
 
 def blocks_scratch_bytes(window: Window, depth: int, output_channels: int, *, room_bytes: int = 0) -> tuple[int, int]:
@@ -212,7 +257,7 @@ def blocks_scratch_bytes(window: Window, depth: int, output_channels: int, *, ro
     limits = (max(_FEW_BYTES, min(room_bytes, _ROOMY_BYTES)), _MOST_BYTES)
     taken = next(filter(None, (_taken(window, output_channels, most) for most in limits)), 0)
     tiles = 0
-    if shares_columns(window, depth):
+    if _has_tiles(window, depth):
         tiles = tiles_of_block(window.output_width, window.kernel_rows, depth, most_bytes=_ROOMY_BYTES)
     roomy = tiles_bytes(tiles, window.kernel_rows, depth) or _taken(window, output_channels, _ROOMY_BYTES)
     return taken, max(taken, roomy, side_by_side_bytes(window))
@@ -237,7 +282,12 @@ def _taken(window: Window, output_channels: int, most_bytes: int) -> int:
         channels = (depth, output_channels)
         # Four whole windows take more scratch than three: they are for what a plan has free.
         way = shared_columns(
-            window.output_width, window.kernel_rows, channels, most_bytes=most_bytes, most_whole=_THREE
+            window.output_width,
+            window.kernel_rows,
+            channels,
+            most_bytes=most_bytes,
+            most_whole=_THREE if window.stride_width == 1 else _FOUR,
+            stride=window.stride_width,
         )
         if way is not None:
             return way.scratch_bytes
@@ -286,7 +336,7 @@ def partitions(window: Window) -> Iterator[tuple[int, ...]]:
     width = window.output_width
     for pixels in (_FOUR, *_sizes(width)) if width > 1 else ():
         yield block_sizes(width, pixels)
-    if shares_columns(window, window.channels):
+    if _has_tiles(window, window.channels):
         for tiles in _sizes_up_to_four(-(-width // _TILE)):
             *front, last = (_TILE * each for each in block_sizes(-(-width // _TILE), tiles))
             yield (*front, last - width % _TILE)
