@@ -24,9 +24,25 @@ RISCV_KERNELS = (
     Mutation(
         "kernels.riscv-second-weight-has-a-sign",
         "kernels/riscv/kibi_halves_vector_s8.c",
-        '"mulhsu t4, a7, t4\\n"',
-        '"mulh t4, a7, t4\\n"',
+        '#define SIGNED "mulhsu"',
+        '#define SIGNED "mulh"',
         "The highest byte of a word is taken for a number with a sign.",
+        ("tests/kernels/test_fully_connected_halves.py", "-k", "any_shape and rv32imac"),
+    ),
+    Mutation(
+        "kernels.riscv-small-elements-never-end",
+        "kernels/riscv/kibi_halves_vector_s8.c",
+        '"bgeu a4, s9, 2f\\n"',
+        '"j 2f\\n"',
+        "Sums of small elements grow beyond their halves.",
+        ("tests/kernels/test_fully_connected_halves.py", "-k", "any_shape and rv32imac"),
+    ),
+    Mutation(
+        "kernels.riscv-small-elements-limit",
+        "selection/fully_connected_halves.py",
+        "_MOST_PRODUCTS = (1 << 15) - 1",
+        "_MOST_PRODUCTS = (1 << 16) - 1",
+        "Sums of small elements end when they are twice what fits.",
         ("tests/kernels/test_fully_connected_halves.py", "-k", "any_shape and rv32imac"),
     ),
     Mutation(
@@ -48,9 +64,9 @@ RISCV_KERNELS = (
     Mutation(
         "kernels.riscv-odd-steps-lose-a-flag",
         "kernels/riscv/kibi_halves_vector_s8.c",
-        '"srli a4, a4, 1\\n"',
-        '"srli a4, a4, 0\\n"',
-        "An odd number of steps begins with the flag of the step before.",
+        '"slli a4, a4, 4\\n"',
+        '"slli a4, a4, 3\\n"',
+        "Four elements take the flags of three.",
         ("tests/kernels/test_fully_connected_halves.py", "-k", "ends_of_a_half and rv32imac"),
     ),
     Mutation(

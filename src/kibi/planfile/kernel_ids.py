@@ -9,7 +9,7 @@ from kibi.errors import InputError
 from kibi.kernels.params import PARAMS, FieldKind, Params
 from kibi.kernels.params.layout import Layout
 
-LAYOUT_VERSION = 5
+LAYOUT_VERSION = 6
 """Of what the fields mean; it grows when a kernel packs its constants in another way without a change of its fields."""
 NO_SUBGRAPHS = 255
 STREAMS = "KIBI_CORE_STREAMS"

@@ -8,23 +8,24 @@ from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.fully_connected import FullyConnectedS8Params
 from kibi.kernels.params.halves import FullyConnectedHalvesParams
 from kibi.ops.overlap import least_distance
-from kibi.selection.conv2d_halves import fit_halves, flag_words
+from kibi.quant import wrap_s32
+from kibi.selection.conv2d_halves import flag_words
 from kibi.selection.fully_connected_blocks import Vectors, vectors_of, vectors_of_window
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_fully_connected_s8_halves"
 _BLOCK = 8
 """Output channels of a block."""
-_FLAGS = 32
-"""Pairs of elements that share a word of breaks."""
 _RAISED = 128
-"""What is added to weights."""
+"""What is added to weights, and to elements that are small then."""
+_MOST_PRODUCTS = (1 << 15) - 1
+"""Of a sum of products in a half."""
 _MOST_PADDED = 8
 """Of the channels, at most one part in so many may be without weights: they take as much flash as others."""
 
 
 def pack_fully_connected(call: KernelCall) -> KernelCall | None:
-    """Weights of two channels and two elements in a word; None for odd pieces or sizes, or for products that do not fit 16 bits."""
+    """Weights of four channels in a word; None where too many channels of the last block would have none."""
     return _packed(call, call.params_as(FullyConnectedS8Params), vectors_of(call))
 
 
@@ -37,17 +38,16 @@ def pack_convolution(call: KernelCall) -> KernelCall | None:
 def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, layer: Vectors) -> KernelCall | None:
     channels, pieces, piece = layer.weights.shape
     padded = -channels % _BLOCK
-    if piece % 2 or padded * _MOST_PADDED > channels:
+    if padded * _MOST_PADDED > channels:
         return None
-    weights = layer.weights.reshape(channels, -1, 2)
-    blocks = np.pad(weights, ((0, padded), (0, 0), (0, 0))).reshape(-1, _BLOCK // 2, 2, weights.shape[1], 2)
-    if not fit_halves(blocks):
-        return None
-    raised = (blocks + _RAISED).astype(np.uint8).transpose(0, 3, 1, 2, 4)
+    weights = np.pad(layer.weights.reshape(channels, -1), ((0, padded), (0, 0)))
+    blocks = weights.reshape(-1, _BLOCK, weights.shape[1])
+    bias = np.pad(layer.bias, (0, padded))
+    raised = np.ascontiguousarray((blocks + _RAISED).astype(np.uint8).transpose(0, 2, 1))
     params = FullyConnectedHalvesParams(
-        filter=np.ascontiguousarray(raised).reshape(-1).view("<i4"),
-        breaks=flag_words(_ends(blocks.reshape(len(blocks), _BLOCK, -1, 2), piece // 2)),
-        bias=np.pad(layer.bias, (0, padded)).astype(np.int32),
+        filter=raised.reshape(-1).view("<i4"),
+        breaks=_breaks(blocks, bias),
+        bias=bias.astype(np.int32),
         multiplier=layer.multiplier.astype(np.int32),
         shift=layer.shift.astype(np.int8),
         piece=piece,
@@ -68,26 +68,29 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, la
     return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
 
 
-def _ends(weights: NDArray[np.int64], piece: int) -> NDArray[np.bool_]:
-    """True where sums of products end, `[blocks, pairs of elements]`: as late as they fit, for each of a block's channels.
+def _breaks(weights: NDArray[np.int64], bias: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Where sums of products end in blocks `[blocks, channels of a block, K]`: ten numbers and the flags of each, in a row."""
+    ends = _ends(weights)
+    limits = _MOST_PRODUCTS // np.maximum(1, np.abs(weights).max(axis=(1, 2)))
+    numbers = np.stack([limits, ends.sum(axis=1)], axis=1).astype(np.int32)
+    raised = wrap_s32(bias.reshape(-1, _BLOCK) - _RAISED * weights.sum(axis=2)).astype(np.int32)
+    return np.concatenate([numbers, raised, flag_words(ends).reshape(len(ends), -1)], axis=1).reshape(-1)
+
+
+def _ends(weights: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """True where sums of products end, `[blocks, K]`: as late as they fit 16 bits, for each of a block's channels.
 
     Args:
-        weights: `[blocks, channels of a block, pairs of elements, 2]`.
-        piece: pairs of elements of a piece: at its end, and at that of a word of breaks, sums end in any case.
+        weights: `[blocks, channels of a block, K]`.
     """
-    above = np.maximum(weights, 0).sum(axis=-1)
-    below = np.maximum(-weights, 0).sum(axis=-1)
+    parts = np.stack([np.maximum(weights, 0), np.maximum(-weights, 0)])
     ends = np.zeros((len(weights), weights.shape[2]), bool)
-    sums = np.zeros((2, *above.shape[:2]), np.int64)
-    for step in range(weights.shape[2]):
-        each = np.stack([above[:, :, step], below[:, :, step]])
-        if step % piece == 0 or step % _FLAGS == 0:
-            sums = each
-            continue
-        more = sums + each
+    sums = parts[..., 0]
+    for element in range(1, weights.shape[2]):
+        more = sums + parts[..., element]
         fit = (127 * more[0] + 128 * more[1] < 1 << 15) & (128 * more[0] + 127 * more[1] <= 1 << 15)
-        ends[:, step - 1] = ~fit.all(axis=1)
-        sums = np.where(ends[:, step - 1, None], each, more)
+        ends[:, element - 1] = ~fit.all(axis=1)
+        sums = np.where(ends[:, element - 1, None], parts[..., element], more)
     return ends
 
 

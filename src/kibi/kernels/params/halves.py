@@ -65,23 +65,23 @@ class FullyConnectedHalvesParams(VectorsParams, kernels=("kibi_fully_connected_s
 
     filter: Array = array(
         DType.S32,
-        "[blocks of eight channels][pairs of elements][pairs of channels]: 128 more than four weights in the bytes of a word, from "
-        "the lowest one on those of the first channel for both elements, then those of the second one. Zeros are the weights of "
-        "channels after the last one",
+        "[blocks of eight channels][elements][2]: 128 more than the weights of four channels in the bytes of a word, from the "
+        "lowest one on. Zeros are the weights of channels after the last one",
         is_packed=True,
     )
     breaks: Array = array(
         DType.S32,
-        "[blocks of eight channels][words for a bit for each pair of elements, from the highest one on]: 1 where sums of products "
-        "end. They end with a piece, and with a word of these bits, in any case. From one end to the next, sums fit 16 bits",
+        "[blocks of eight channels][10 and words for a bit for each element, from the highest one on]: a bit is 1 where sums of "
+        "products end. They end with a vector in any case. From one end to the next, sums fit 16 bits. The first number says how "
+        "much elements that are 128 higher may be together so that their sums fit, the second one how often sums end by the bits; "
+        "then follow biases for such elements",
     )
     bias: Array = array(DType.S32, "[whole blocks], which includes -input zero point * the sum of the channel's filter")
     multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
     shift: Array = array(DType.S8, "[output_channels], -31 … 30")
-    piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once, an even number")
+    piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once")
     contract = """
-        require: piece == piece // 2 * 2
-        array filter: ceil(output_channels, 8) * (piece // 2) * pieces * 4
-        array breaks: ceil(output_channels, 8) * ceil(piece // 2 * pieces, 32)
+        array filter: ceil(output_channels, 8) * piece * pieces * 2
+        array breaks: ceil(output_channels, 8) * (10 + ceil(piece * pieces, 32))
         array bias: ceil(output_channels, 8) * 8
     """

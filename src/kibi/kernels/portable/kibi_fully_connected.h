@@ -416,18 +416,18 @@ void kibi_fully_connected_s8_blocks_odd(int8_t *output, const int8_t *const *row
                                         const kibi_fully_connected_s8_blocks_odd_params *params, void *scratch);
 
 typedef struct {
-    /* [blocks of eight channels][pairs of elements][pairs of channels]: 128 more than four weights in the bytes of a
-     * word, from the lowest one on those of the first channel for both elements, then those of the second one. Zeros
-     * are the weights of channels after the last one */
+    /* [blocks of eight channels][elements][2]: 128 more than the weights of four channels in the bytes of a word,
+     * from the lowest one on. Zeros are the weights of channels after the last one */
     const int32_t *filter;
-    /* [blocks of eight channels][words for a bit for each pair of elements, from the highest one on]: 1 where sums
-     * of products end. They end with a piece, and with a word of these bits, in any case. From one end to the next,
-     * sums fit 16 bits */
+    /* [blocks of eight channels][10 and words for a bit for each element, from the highest one on]: a bit is 1 where
+     * sums of products end. They end with a vector in any case. From one end to the next, sums fit 16 bits. The
+     * first number says how much elements that are 128 higher may be together so that their sums fit, the second one
+     * how often sums end by the bits; then follow biases for such elements */
     const int32_t *breaks;
     const int32_t *bias;       /* [whole blocks], which includes -input zero point * the sum of the channel's filter */
     const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
     const int8_t *shift;       /* [output_channels], -31 ... 30 */
-    int32_t piece;             /* neighbouring elements of a vector that are read at once, an even number */
+    int32_t piece;             /* neighbouring elements of a vector that are read at once */
     int32_t pieces;            /* pieces of a vector */
     int32_t vectors;           /* input vectors, and output vectors, of a step */
     int32_t vectors_per_row;   /* more than 1 only where pieces is 1; divides vectors */

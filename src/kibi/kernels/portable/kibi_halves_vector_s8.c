@@ -11,15 +11,12 @@ static inline uint32_t weight_at(uint32_t word, int32_t bit)
     return (word >> bit & 0xFFu) - 128u;
 }
 
-/* Adds the products of a step. */
-static inline void add_step(uint32_t sums[BLOCK], const int32_t *w, const int8_t *x)
+/* Adds the products of an element. */
+static inline void add_element(uint32_t sums[BLOCK], const int32_t *w, const int8_t *x)
 {
-    const uint32_t first = (uint32_t)(int32_t)x[0];
-    const uint32_t second = (uint32_t)(int32_t)x[1];
-    for (int32_t channel = 0; channel < BLOCK; channel += 2) {
-        const uint32_t word = (uint32_t)*w++;
-        sums[channel] += weight_at(word, 0) * first + weight_at(word, 8) * second;
-        sums[channel + 1] += weight_at(word, 16) * first + weight_at(word, 24) * second;
+    const uint32_t value = (uint32_t)(int32_t)*x;
+    for (int32_t channel = 0; channel < BLOCK; ++channel) {
+        sums[channel] += weight_at((uint32_t)w[channel / 4], 8 * (channel % 4)) * value;
     }
 }
 
@@ -28,9 +25,9 @@ static const int32_t *add_pieces(uint32_t sums[BLOCK], const kibi_halves_vector 
 {
     const int32_t *w = v->filter;
     for (const int8_t *const *piece = v->pieces; piece != v->pieces_end; ++piece) {
-        for (int32_t i = 0; i < v->piece; i += 2) {
-            add_step(sums, w, *piece + v->offset + i);
-            w += BLOCK / 2;
+        for (int32_t i = 0; i < v->piece; ++i) {
+            add_element(sums, w, *piece + v->offset + i);
+            w += BLOCK / 4;
         }
     }
     return w;

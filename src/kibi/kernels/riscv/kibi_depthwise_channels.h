@@ -45,37 +45,37 @@ KIBI_FIELD_AT(kibi_depthwise_channels, multiplier, 68);
 KIBI_FIELD_AT(kibi_depthwise_channels, shift, 72);
 
 /* sum = from + t0 * w */
-#define ADD(sum, from, w) "mul t1, t0, " w "\n" "add " sum ", " from ", t1\n"
+#define KIBI_CHANNELS_ADD(sum, from, w) "mul t1, t0, " w "\n" "add " sum ", " from ", t1\n"
 
 /* sum = from + the zero point * the sum of a column of weights */
-#define ADD_OUTSIDE(sum, from, a, b, c) \
-    "lw t1, 0(sp)\n"                    \
-    "lw t0, 32(t1)\n"                   \
-    "add t1, " a ", " b "\n"            \
-    "add t1, t1, " c "\n"               \
-    "mul t1, t1, t0\n"                  \
+#define KIBI_CHANNELS_ADD_OUTSIDE(sum, from, a, b, c) \
+    "lw t1, 0(sp)\n"                                  \
+    "lw t0, 32(t1)\n"                                 \
+    "add t1, " a ", " b "\n"                          \
+    "add t1, t1, " c "\n"                             \
+    "mul t1, t1, t0\n"                                \
     "add " sum ", " from ", t1\n"
 
 /* The next element of a row. */
-#define NEXT(row) "lb t0, 0(" row ")\n" "add " row ", " row ", a4\n"
+#define KIBI_CHANNELS_NEXT(row) "lb t0, 0(" row ")\n" "add " row ", " row ", a4\n"
 
 /* Cuts the output in t0, and stores it. */
-#define CUT                 \
-    "bge t0, t5, 9f\n"      \
-    "mv t0, t5\n"           \
-    "9:\n"                  \
-    "bge t6, t0, 9f\n"      \
-    "mv t0, t6\n"           \
-    "9:\n"                  \
-    "sb t0, 0(a0)\n"        \
+#define KIBI_CHANNELS_CUT \
+    "bge t0, t5, 9f\n"    \
+    "mv t0, t5\n"         \
+    "9:\n"                \
+    "bge t6, t0, 9f\n"    \
+    "mv t0, t6\n"         \
+    "9:\n"                \
+    "sb t0, 0(a0)\n"      \
     "add a0, a0, a4\n"
 
-#define KEEP(op)                                                                                    \
-    op " ra, 4(sp)\n" op " s0, 8(sp)\n" op " s1, 12(sp)\n" op " s2, 16(sp)\n" op " s3, 20(sp)\n"    \
-    op " s4, 24(sp)\n" op " s5, 28(sp)\n" op " s6, 32(sp)\n" op " s7, 36(sp)\n" op " s8, 40(sp)\n"  \
+#define KIBI_CHANNELS_KEEP(op)                                                                     \
+    op " ra, 4(sp)\n" op " s0, 8(sp)\n" op " s1, 12(sp)\n" op " s2, 16(sp)\n" op " s3, 20(sp)\n"   \
+    op " s4, 24(sp)\n" op " s5, 28(sp)\n" op " s6, 32(sp)\n" op " s7, 36(sp)\n" op " s8, 40(sp)\n" \
     op " s9, 44(sp)\n" op " s10, 48(sp)\n" op " s11, 52(sp)\n"
 
-/* Registers and stack of the function, which has these macros in this order, and its own constants after BEGIN:
+/* Registers and stack of the function, which has these macros in this order, and its own constants after KIBI_CHANNELS_BEGIN:
  *   a0        the next output; before: row
  *   a1 … a3   the next column of the three rows
  *   a4        channels
@@ -93,102 +93,102 @@ KIBI_FIELD_AT(kibi_depthwise_channels, shift, 72);
  *   sp + 0    row
  *   sp + 4    ra, s0 … s11 of the caller
  * Stack: 64 bytes. */
-#define BEGIN                   \
-    "addi sp, sp, -64\n"        \
-    "sw a0, 0(sp)\n"            \
-    KEEP("sw")                  \
-    "mv t0, a0\n"               \
-    "lw a4, 16(t0)\n"           \
-    "lw ra, 36(t0)\n"           \
-    "lw t5, 40(t0)\n"           \
-    "lw t6, 44(t0)\n"           \
+#define KIBI_CHANNELS_BEGIN       \
+    "addi sp, sp, -64\n"          \
+    "sw a0, 0(sp)\n"              \
+    KIBI_CHANNELS_KEEP("sw")      \
+    "mv t0, a0\n"                 \
+    "lw a4, 16(t0)\n"             \
+    "lw ra, 36(t0)\n"             \
+    "lw t5, 40(t0)\n"             \
+    "lw t6, 44(t0)\n"             \
     "1:\n" /* the next channel */ \
-    "lw t1, 52(t0)\n"           \
-    "lw a1, 0(t0)\n"            \
-    "add a1, a1, t1\n"          \
-    "lw a2, 4(t0)\n"            \
-    "add a2, a2, t1\n"          \
-    "lw a3, 8(t0)\n"            \
-    "add a3, a3, t1\n"          \
-    "lw a0, 12(t0)\n"           \
+    "lw t1, 52(t0)\n"             \
+    "lw a1, 0(t0)\n"              \
+    "add a1, a1, t1\n"            \
+    "lw a2, 4(t0)\n"              \
+    "add a2, a2, t1\n"            \
+    "lw a3, 8(t0)\n"              \
+    "add a3, a3, t1\n"            \
+    "lw a0, 12(t0)\n"             \
     "add a0, a0, t1\n"
-#define COLUMNS                 \
-    "addi t1, t1, 1\n"          \
-    "sw t1, 52(t0)\n"           \
-    "lw a5, 24(t0)\n"           \
-    "lw a6, 28(t0)\n"           \
-    "lw t2, 48(t0)\n"           \
-    "lw t1, 20(t0)\n"           \
-    "addi t2, t2, -1\n"         \
+#define KIBI_CHANNELS_COLUMNS \
+    "addi t1, t1, 1\n"        \
+    "sw t1, 52(t0)\n"         \
+    "lw a5, 24(t0)\n"         \
+    "lw a6, 28(t0)\n"         \
+    "lw t2, 48(t0)\n"         \
+    "lw t1, 20(t0)\n"         \
+    "addi t2, t2, -1\n"       \
     "bnez t2, 5f\n"
 
 /* The outputs of a channel: the first two columns, one of which may be outside, then column after column. */
-#define STRIDE_1(output) \
-    "beqz t1, 2f\n" \
-    ADD_OUTSIDE("t3", "s9", "s0", "s3", "s6") \
-    "j 3f\n" \
-    "2:\n" \
-    NEXT("a1") ADD("t3", "s9", "s0") \
-    NEXT("a2") ADD("t3", "t3", "s3") \
-    NEXT("a3") ADD("t3", "t3", "s6") \
-    "3:\n" \
-    NEXT("a1") ADD("t2", "t3", "s1") ADD("t3", "s9", "s0") \
-    NEXT("a2") ADD("t2", "t2", "s4") ADD("t3", "t3", "s3") \
-    NEXT("a3") ADD("t2", "t2", "s7") ADD("t3", "t3", "s6") \
-    "beqz a5, 4f\n" \
-    "2:\n" /* a column is the last of a window, the middle one of the next and the first of that after it */ \
-    NEXT("a1") ADD("t4", "t2", "s2") ADD("t2", "t3", "s1") ADD("t3", "s9", "s0") \
-    NEXT("a2") ADD("t4", "t4", "s5") ADD("t2", "t2", "s4") ADD("t3", "t3", "s3") \
-    NEXT("a3") ADD("t4", "t4", "s8") ADD("t2", "t2", "s7") ADD("t3", "t3", "s6") \
-    "3:\n" \
-    output \
-    "addi a5, a5, -1\n" \
-    "bgtz a5, 2b\n" \
-    "4:\n" \
-    "beqz a6, 6f\n" \
-    "li a6, 0\n" \
-    ADD_OUTSIDE("t4", "t2", "s2", "s5", "s8") \
+#define KIBI_CHANNELS_STRIDE_1(output)                                                                                                   \
+    "beqz t1, 2f\n"                                                                                                                      \
+    KIBI_CHANNELS_ADD_OUTSIDE("t3", "s9", "s0", "s3", "s6")                                                                              \
+    "j 3f\n"                                                                                                                             \
+    "2:\n"                                                                                                                               \
+    KIBI_CHANNELS_NEXT("a1") KIBI_CHANNELS_ADD("t3", "s9", "s0")                                                                         \
+    KIBI_CHANNELS_NEXT("a2") KIBI_CHANNELS_ADD("t3", "t3", "s3")                                                                         \
+    KIBI_CHANNELS_NEXT("a3") KIBI_CHANNELS_ADD("t3", "t3", "s6")                                                                         \
+    "3:\n"                                                                                                                               \
+    KIBI_CHANNELS_NEXT("a1") KIBI_CHANNELS_ADD("t2", "t3", "s1") KIBI_CHANNELS_ADD("t3", "s9", "s0")                                     \
+    KIBI_CHANNELS_NEXT("a2") KIBI_CHANNELS_ADD("t2", "t2", "s4") KIBI_CHANNELS_ADD("t3", "t3", "s3")                                     \
+    KIBI_CHANNELS_NEXT("a3") KIBI_CHANNELS_ADD("t2", "t2", "s7") KIBI_CHANNELS_ADD("t3", "t3", "s6")                                     \
+    "beqz a5, 4f\n"                                                                                                                      \
+    "2:\n" /* a column is the last of a window, the middle one of the next and the first of that after it */                             \
+    KIBI_CHANNELS_NEXT("a1") KIBI_CHANNELS_ADD("t4", "t2", "s2") KIBI_CHANNELS_ADD("t2", "t3", "s1") KIBI_CHANNELS_ADD("t3", "s9", "s0") \
+    KIBI_CHANNELS_NEXT("a2") KIBI_CHANNELS_ADD("t4", "t4", "s5") KIBI_CHANNELS_ADD("t2", "t2", "s4") KIBI_CHANNELS_ADD("t3", "t3", "s3") \
+    KIBI_CHANNELS_NEXT("a3") KIBI_CHANNELS_ADD("t4", "t4", "s8") KIBI_CHANNELS_ADD("t2", "t2", "s7") KIBI_CHANNELS_ADD("t3", "t3", "s6") \
+    "3:\n"                                                                                                                               \
+    output                                                                                                                               \
+    "addi a5, a5, -1\n"                                                                                                                  \
+    "bgtz a5, 2b\n"                                                                                                                      \
+    "4:\n"                                                                                                                               \
+    "beqz a6, 6f\n"                                                                                                                      \
+    "li a6, 0\n"                                                                                                                         \
+    KIBI_CHANNELS_ADD_OUTSIDE("t4", "t2", "s2", "s5", "s8")                                                                              \
     "j 3b\n"
 
 /* The same where windows are two columns apart. */
-#define STRIDE_2(output) \
-    "5:\n" /* the first column may be outside */ \
-    "beqz t1, 2f\n" \
-    ADD_OUTSIDE("t3", "s9", "s0", "s3", "s6") \
-    "j 3f\n" \
-    "2:\n" \
-    NEXT("a1") ADD("t3", "s9", "s0") \
-    NEXT("a2") ADD("t3", "t3", "s3") \
-    NEXT("a3") ADD("t3", "t3", "s6") \
-    "3:\n" \
-    "beqz a5, 4f\n" \
+#define KIBI_CHANNELS_STRIDE_2(output)                                                                              \
+    "5:\n" /* the first column may be outside */                                                                    \
+    "beqz t1, 2f\n"                                                                                                 \
+    KIBI_CHANNELS_ADD_OUTSIDE("t3", "s9", "s0", "s3", "s6")                                                         \
+    "j 3f\n"                                                                                                        \
+    "2:\n"                                                                                                          \
+    KIBI_CHANNELS_NEXT("a1") KIBI_CHANNELS_ADD("t3", "s9", "s0")                                                    \
+    KIBI_CHANNELS_NEXT("a2") KIBI_CHANNELS_ADD("t3", "t3", "s3")                                                    \
+    KIBI_CHANNELS_NEXT("a3") KIBI_CHANNELS_ADD("t3", "t3", "s6")                                                    \
+    "3:\n"                                                                                                          \
+    "beqz a5, 4f\n"                                                                                                 \
     "2:\n" /* a column is the middle one of a window; the next one is its last, and the first of the next window */ \
-    NEXT("a1") ADD("t2", "t3", "s1") \
-    NEXT("a2") ADD("t2", "t2", "s4") \
-    NEXT("a3") ADD("t2", "t2", "s7") \
-    NEXT("a1") ADD("t4", "t2", "s2") ADD("t3", "s9", "s0") \
-    NEXT("a2") ADD("t4", "t4", "s5") ADD("t3", "t3", "s3") \
-    NEXT("a3") ADD("t4", "t4", "s8") ADD("t3", "t3", "s6") \
-    "3:\n" \
-    output \
-    "addi a5, a5, -1\n" \
-    "bgtz a5, 2b\n" \
-    "4:\n" \
-    "beqz a6, 6f\n" \
-    "li a6, 0\n" \
-    NEXT("a1") ADD("t2", "t3", "s1") \
-    NEXT("a2") ADD("t2", "t2", "s4") \
-    NEXT("a3") ADD("t2", "t2", "s7") \
-    ADD_OUTSIDE("t4", "t2", "s2", "s5", "s8") \
+    KIBI_CHANNELS_NEXT("a1") KIBI_CHANNELS_ADD("t2", "t3", "s1")                                                    \
+    KIBI_CHANNELS_NEXT("a2") KIBI_CHANNELS_ADD("t2", "t2", "s4")                                                    \
+    KIBI_CHANNELS_NEXT("a3") KIBI_CHANNELS_ADD("t2", "t2", "s7")                                                    \
+    KIBI_CHANNELS_NEXT("a1") KIBI_CHANNELS_ADD("t4", "t2", "s2") KIBI_CHANNELS_ADD("t3", "s9", "s0")                \
+    KIBI_CHANNELS_NEXT("a2") KIBI_CHANNELS_ADD("t4", "t4", "s5") KIBI_CHANNELS_ADD("t3", "t3", "s3")                \
+    KIBI_CHANNELS_NEXT("a3") KIBI_CHANNELS_ADD("t4", "t4", "s8") KIBI_CHANNELS_ADD("t3", "t3", "s6")                \
+    "3:\n"                                                                                                          \
+    output                                                                                                          \
+    "addi a5, a5, -1\n"                                                                                             \
+    "bgtz a5, 2b\n"                                                                                                 \
+    "4:\n"                                                                                                          \
+    "beqz a6, 6f\n"                                                                                                 \
+    "li a6, 0\n"                                                                                                    \
+    KIBI_CHANNELS_NEXT("a1") KIBI_CHANNELS_ADD("t2", "t3", "s1")                                                    \
+    KIBI_CHANNELS_NEXT("a2") KIBI_CHANNELS_ADD("t2", "t2", "s4")                                                    \
+    KIBI_CHANNELS_NEXT("a3") KIBI_CHANNELS_ADD("t2", "t2", "s7")                                                    \
+    KIBI_CHANNELS_ADD_OUTSIDE("t4", "t2", "s2", "s5", "s8")                                                         \
     "j 3b\n"
 
-#define END                                     \
+#define KIBI_CHANNELS_END                       \
     "6:\n" /* the channel's outputs are done */ \
     "lw t0, 0(sp)\n"                            \
     "lw t1, 52(t0)\n"                           \
     "lw t2, 56(t0)\n"                           \
     "bne t1, t2, 1b\n"                          \
-    KEEP("lw")                                  \
+    KIBI_CHANNELS_KEEP("lw")                    \
     "addi sp, sp, 64\n"                         \
     "ret\n"
 

@@ -9,7 +9,7 @@
     "mulh t0, t4, s10\n"    \
     "add t0, t0, ra\n"      \
     "srai t0, t0, 8\n"      \
-    CUT
+    KIBI_CHANNELS_CUT
 
 /* A channel's constants, of a block of 26 words for four channels, from where its sums start on; the factor in s10. The number of the
  * channel is, in fours, the place in the block: two of them have the last weight elsewhere. */
@@ -41,9 +41,9 @@
 /* Stack: 64 bytes. */
 static KIBI_NOINLINE KIBI_NAKED void compute(KIBI_IN_REGISTER kibi_depthwise_channels *row)
 {
-    __asm__ volatile(BEGIN CONSTANTS COLUMNS);
-    __asm__ volatile(STRIDE_1(OUTPUT));
-    __asm__ volatile(STRIDE_2(OUTPUT) END);
+    __asm__ volatile(KIBI_CHANNELS_BEGIN CONSTANTS KIBI_CHANNELS_COLUMNS);
+    __asm__ volatile(KIBI_CHANNELS_STRIDE_1(OUTPUT));
+    __asm__ volatile(KIBI_CHANNELS_STRIDE_2(OUTPUT) KIBI_CHANNELS_END);
 }
 
 /* The row, channel by channel; returns 0 where it cannot be computed so. */

@@ -22,7 +22,7 @@
     "add t0, t0, ra\n"                  \
     "srai t0, t0, 1\n"                  \
     "8:\n"                              \
-    CUT
+    KIBI_CHANNELS_CUT
 
 /* The same where the shift is to the left, or to the right by 1, where twice the zero point may be too much. */
 #define RARELY                          \
@@ -84,9 +84,9 @@
 /* Stack: 64 bytes. */
 static KIBI_NOINLINE KIBI_NAKED void compute(KIBI_IN_REGISTER kibi_depthwise_channels *row)
 {
-    __asm__ volatile(BEGIN CONSTANTS COLUMNS);
-    __asm__ volatile(STRIDE_1(OUTPUT) RARELY);
-    __asm__ volatile(STRIDE_2(OUTPUT) RARELY END);
+    __asm__ volatile(KIBI_CHANNELS_BEGIN CONSTANTS KIBI_CHANNELS_COLUMNS);
+    __asm__ volatile(KIBI_CHANNELS_STRIDE_1(OUTPUT) RARELY);
+    __asm__ volatile(KIBI_CHANNELS_STRIDE_2(OUTPUT) RARELY KIBI_CHANNELS_END);
 }
 #endif
 

@@ -1,4 +1,4 @@
-/* All output channels of an input vector, RISC-V: one multiplication makes the products of two channels. */
+/* All output channels of an input vector, RISC-V: one multiplication makes the products of two channels, and elements of 0 make none. */
 #include "kibi_halves_vector_s8.h"
 
 #include "kibi_assembly.h"
@@ -17,26 +17,52 @@ KIBI_FIELD_AT(kibi_halves_vector, piece, 40);
 KIBI_FIELD_AT(kibi_halves_vector, rounding, 44);
 KIBI_FIELD_AT(kibi_halves_vector, low, 48);
 KIBI_FIELD_AT(kibi_halves_vector, high, 52);
+KIBI_FIELD_AT(kibi_halves_vector, total, 56);
+KIBI_FIELD_AT(kibi_halves_vector, breaks_bytes, 60);
+KIBI_FIELD_AT(kibi_halves_vector, saved, 64);
 
-/* A pair of channels, whose word is at `place`: t gets the products of both elements. Without the first one's weights, the word is 2**8
- * times the second one's, and the upper half of its product with 2**24 times the element is the product. */
-#define PAIR(place, t)              \
+/* Four channels, whose word is at `place`: p gets the products of the whole word, q those of the second and the fourth channel, whose
+ * weights are in the higher bytes of both halves. With 2**24 times the element, the upper half of their product is as if they were in
+ * the lower ones. What p has more than 2**8 times q are the products of the first and the third channel. */
+#define FOUR(place, p, q, high)     \
     "lw t4, " place "(a1)\n"        \
     "and t5, t4, s8\n"              \
-    "sub t4, t4, t5\n"              \
-    "mul t5, t5, a6\n"              \
-    "mulhsu t4, a7, t4\n"           \
-    "add " t ", " t ", t5\n"        \
-    "add " t ", " t ", t4\n"
+    "mul t4, t4, a6\n"              \
+    high " t5, a7, t5\n"            \
+    "add " p ", " p ", t4\n"        \
+    "add " q ", " q ", t5\n"
 
-/* The next two elements, and the words of four pairs of channels. */
-#define STEP(first, second, w0, w1, w2, w3)     \
-    "lb a6, " first "(a2)\n"                    \
-    "lb a7, " second "(a2)\n"                   \
-    "add s9, s9, a6\n"                          \
-    "add s9, s9, a7\n"                          \
-    "slli a7, a7, 24\n"                         \
-    PAIR(w0, "t0") PAIR(w1, "t1") PAIR(w2, "t2") PAIR(w3, "t3")
+/* An element, and its words of eight channels. */
+#define SIGNED "mulhsu"
+#define STEP(place, w0, w1)         \
+    "lb a6, " place "(a2)\n"        \
+    "add s9, s9, a6\n"              \
+    "slli a7, a6, 24\n"             \
+    FOUR(w0, "t0", "t1", SIGNED)    \
+    FOUR(w1, "t2", "t3", SIGNED)
+
+/* An element of those that are small, plus 128; one that is 0 then has no products. Sums end before their elements would be more than
+ * a4 together. */
+#define SMALL_STEP(place, w0, w1)   \
+    "lb a6, " place "(a2)\n"        \
+    "addi a6, a6, 128\n"            \
+    "beqz a6, 1f\n"                 \
+    "add s9, s9, a6\n"              \
+    "bgeu a4, s9, 2f\n"             \
+    "sub s9, s9, a6\n"              \
+    "jal t6, 8f\n"                  \
+    "add s9, s9, a6\n"              \
+    "2:\n"                          \
+    "slli a7, a6, 24\n"             \
+    FOUR(w0, "t0", "t1", "mulhu")            \
+    FOUR(w1, "t2", "t3", "mulhu")            \
+    "1:\n"
+
+/* Ends sums if a bit of a4 is 1: the highest one, or one so many below it. */
+#define END(bits) "slli t4, a4, " bits "\n" "bgez t4, 1f\n" "jal t6, 8f\n" "1:\n"
+
+/* Leaves in p what it has more than 2**8 times q. */
+#define PART(p, q) "slli t5, " q ", 8\n" "sub " p ", " p ", t5\n"
 
 /* Adds what a word of halves holds to the sums: t4 takes away what 128 more in each weight has added, and makes the lower half one
  * without a sign. */
@@ -65,16 +91,16 @@ KIBI_FIELD_AT(kibi_halves_vector, high, 52);
 
 /* Registers and stack:
  *   a0        the next word of breaks; before: vector
- *   a1, a2    weights and elements of two steps
+ *   a1, a2    weights and elements
  *   a3        end of the elements that share a word of breaks
- *   a4        breaks
+ *   a4        breaks; or what small elements may be together
  *   a5        end of the piece
- *   a6, a7    the first element; 2**24 times the second one
- *   t0 … t3   products in halves, of each pair of channels
+ *   a6, a7    an element; 2**24 times that
+ *   t0 … t3   products in halves, of each four channels: of the whole words, and of their second and fourth channel
  *   t4, t5    free
  *   t6        where sums of products return to
- *   s0 … s7   sums: of each pair of channels, those of the first one plus 2**16 times those of the second one; of the second one
- *   s8        ones in the lowest bytes of both halves
+ *   s0 … s7   sums of each two channels that share a word: the first one's plus 2**16 times the second one's; the second one's
+ *   s8        ones in the higher bytes of both halves
  *   s9        the sum of the elements since sums of products ended
  *   s10       2**15 for each time they ended
  *   s11       the next piece
@@ -90,12 +116,27 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         KEEP("sw")
         "mv ra, a0\n"
         "10:\n" /* the next eight channels */
+        "lw a0, 4(ra)\n"
+        "lw t4, 60(ra)\n"
+        "add t4, t4, a0\n"
+        "sw t4, 4(ra)\n"
         "lw a6, 8(ra)\n"
-        START("s0", "s1", "0", "4") START("s2", "s3", "8", "12") START("s4", "s5", "16", "20") START("s6", "s7", "24", "28")
-        "addi a6, a6, 32\n"
-        "sw a6, 8(ra)\n"
-        "lui s8, 0xff0\n"
-        "addi s8, s8, 0xff\n"
+        "addi t4, a6, 32\n"
+        "sw t4, 8(ra)\n"
+        "lw a4, 0(a0)\n"
+        "lw t4, 4(a0)\n"
+        "addi a0, a0, 8\n"
+        "lw t5, 64(ra)\n"
+        "add t4, t4, t5\n"
+        "mul t4, t4, a4\n"
+        "lw t5, 56(ra)\n"
+        "sltu t4, t4, t5\n" /* 0 where small elements take less */
+        "bnez t4, 1f\n"
+        "mv a6, a0\n"
+        "1:\n"
+        START("s0", "s1", "0", "8") START("s2", "s3", "4", "12") START("s4", "s5", "16", "24") START("s6", "s7", "20", "28")
+        "lui s8, 0xff010\n"
+        "addi s8, s8, -256\n"
         "li s9, 0\n"
         "li s10, 0\n"
         "li t0, 0\n"
@@ -103,9 +144,10 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "li t2, 0\n"
         "li t3, 0\n"
         "lw a1, 0(ra)\n"
-        "lw a0, 4(ra)\n"
         "lw s11, 28(ra)\n"
         "sw zero, 32(sp)\n"
+        "beqz t4, 13f\n"
+        "addi a0, a0, 32\n"
         "11:\n" /* the next piece */
         "lw a2, 0(s11)\n"
         "lw t4, 36(ra)\n"
@@ -117,7 +159,7 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "bnez t4, 1f\n"
         "lw a4, 0(a0)\n"
         "addi a0, a0, 4\n"
-        "li t4, 64\n"
+        "li t4, 32\n"
         "1:\n"
         "add a3, a2, t4\n"
         "bgeu a5, a3, 1f\n"
@@ -126,36 +168,68 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "sub t5, a3, a2\n"
         "sub t4, t4, t5\n"
         "sw t4, 32(sp)\n"
-        "andi t5, t5, 2\n"
-        "beqz t5, 2f\n"
-        "addi a1, a1, -16\n" /* an odd number of steps begins with the second one of two */
-        "addi a2, a2, -2\n"
-        "srli a4, a4, 1\n"
-        "j 4f\n"
-        "2:\n"
-        STEP("0", "1", "0", "4", "8", "12")
-        "bltz a4, 6f\n"
-        "4:\n");
-    __asm__ volatile(
-        STEP("2", "3", "16", "20", "24", "28")
-        "slli t4, a4, 1\n"
-        "bltz t4, 7f\n"
-        "5:\n"
-        "slli a4, a4, 2\n"
+        "andi t5, t5, 3\n"
+        "bnez t5, 4f\n"
+        "2:\n" /* four elements, without an end of sums */
+        "srli t4, a4, 28\n"
+        "bnez t4, 5f\n"
+        STEP("0", "0", "4") STEP("1", "8", "12") STEP("2", "16", "20") STEP("3", "24", "28")
+        "3:\n"
+        "slli a4, a4, 4\n"
         "addi a1, a1, 32\n"
         "addi a2, a2, 4\n"
         "bne a2, a3, 2b\n"
-        "jal t6, 8f\n"
+        "j 6f\n");
+    __asm__ volatile(
+        "5:\n" /* four elements with ends */
+        STEP("0", "0", "4") END("0") STEP("1", "8", "12") END("1") STEP("2", "16", "20") END("2") STEP("3", "24", "28") END("3")
+        "j 3b\n");
+    __asm__ volatile(
+        "4:\n" /* one after another, until a multiple of four is left */
+        STEP("0", "0", "4")
+        END("0")
+        "slli a4, a4, 1\n"
+        "addi a1, a1, 8\n"
+        "addi a2, a2, 1\n"
+        "sub t4, a3, a2\n"
+        "andi t4, t4, 3\n"
+        "bnez t4, 4b\n"
+        "bne a2, a3, 2b\n"
+        "6:\n"
         "bne a2, a5, 12b\n"
         "addi s11, s11, 4\n"
         "lw t4, 32(ra)\n"
         "bne s11, t4, 11b\n"
-        "j 9f\n"
-        "6:\n"
         "jal t6, 8f\n"
-        "j 4b\n"
-        "7:\n"
-        "lla t6, 5b\n"
+        "j 9f\n"
+        "13:\n" /* the next piece of small elements */
+        "lw a2, 0(s11)\n"
+        "lw t4, 36(ra)\n"
+        "add a2, a2, t4\n"
+        "lw t4, 40(ra)\n"
+        "add a5, a2, t4\n"
+        "andi t4, t4, 3\n"
+        "beqz t4, 15f\n"
+        "14:\n"
+        SMALL_STEP("0", "0", "4")
+        "addi a1, a1, 8\n"
+        "addi a2, a2, 1\n"
+        "sub t4, a5, a2\n"
+        "andi t4, t4, 3\n"
+        "bnez t4, 14b\n"
+        "beq a2, a5, 16f\n");
+    __asm__ volatile(
+        "15:\n"
+        SMALL_STEP("0", "0", "4") SMALL_STEP("1", "8", "12") SMALL_STEP("2", "16", "20") SMALL_STEP("3", "24", "28")
+        "addi a1, a1, 32\n"
+        "addi a2, a2, 4\n"
+        "bne a2, a5, 15b\n"
+        "16:\n"
+        "addi s11, s11, 4\n"
+        "lw t4, 32(ra)\n"
+        "bne s11, t4, 13b\n"
+        "jal t6, 8f\n"
+        "j 9f\n"
         "8:\n" /* sums of products end */
         "lui t4, 8\n"
         "add s10, s10, t4\n"
@@ -163,14 +237,14 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "sub t4, t4, t5\n"
         "slli t5, s9, 23\n"
         "sub t4, t4, t5\n"
+        PART("t0", "t1") PART("t2", "t3")
         SPLIT("t0", "s0", "s1") SPLIT("t1", "s2", "s3") SPLIT("t2", "s4", "s5") SPLIT("t3", "s6", "s7")
         "li s9, 0\n"
         "jr t6\n");
     __asm__ volatile(
         "9:\n" /* the sums are whole */
         "sw a1, 0(ra)\n"
-        "sw a0, 4(ra)\n"
-        STORE("s0", "s1", "0", "4") STORE("s2", "s3", "8", "12") STORE("s4", "s5", "16", "20") STORE("s6", "s7", "24", "28")
+        STORE("s0", "s1", "0", "8") STORE("s2", "s3", "4", "12") STORE("s4", "s5", "16", "24") STORE("s6", "s7", "20", "28")
         "lw a1, 12(ra)\n"
         "lw a2, 16(ra)\n"
         "lw a3, 20(ra)\n"
@@ -179,7 +253,12 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "lw a6, 48(ra)\n"
         "lw a7, 52(ra)\n"
         "mv s0, sp\n"
-        "addi s1, sp, 32\n"
+        "li s1, 8\n"
+        "bgeu a4, s1, 2f\n"
+        "mv s1, a4\n"
+        "2:\n"
+        "slli s1, s1, 2\n"
+        "add s1, s1, sp\n"
         "1:\n"
         "lw t2, 0(s0)\n"
         "lw t3, 0(a1)\n"
@@ -208,9 +287,9 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "addi a2, a2, 1\n"
         "addi a3, a3, 1\n"
         "addi s0, s0, 4\n"
-        "addi a4, a4, -1\n"
-        "beqz a4, 3f\n"
         "bne s0, s1, 1b\n"
+        "addi a4, a4, -8\n"
+        "blez a4, 3f\n"
         "sw a1, 12(ra)\n"
         "sw a2, 16(ra)\n"
         "sw a3, 20(ra)\n"

@@ -79,14 +79,12 @@ def _of_rice(call: Call) -> Unpacked:
 
 
 def _of_vectors_in_halves(call: Call) -> Unpacked:
-    """Words of two channels and two elements, in blocks of eight channels; weights are raised by 128, and have no sign."""
+    """Words of four channels, in blocks of eight channels; weights are raised by 128, and have no sign."""
     p = call.numbers
-    blocks, steps = -(-p.output_channels // 8), p.piece // 2 * p.pieces
-    raised = (
-        call.array("filter", blocks, steps, 4).view(np.uint8).reshape(blocks, steps, 4, 2, 2).transpose(0, 2, 3, 1, 4)
-    )
-    weights = raised.astype(np.int64).reshape(8 * blocks, 2 * steps) - 128
-    return weights[: p.output_channels], Scaling.of(call, p.output_channels)
+    blocks, depth = -(-p.output_channels // 8), p.piece * p.pieces
+    raised = call.array("filter", blocks, depth, 2).view(np.uint8).reshape(blocks, depth, 8).transpose(0, 2, 1)
+    weights = (raised.astype(np.int64).reshape(8 * blocks, depth) - 128)[: p.output_channels]
+    return weights, Scaling.of(call, p.output_channels)
 
 
 def _of_int4_fours(call: Call) -> Unpacked:
