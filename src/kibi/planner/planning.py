@@ -26,7 +26,7 @@ from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recomp
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.roomy_scratch import with_roomy_scratch
-from kibi.planner.scratch_by_run import is_worth_it, with_scratch_by_run
+from kibi.planner.scratch_by_run import is_worth_it, reads_more, with_scratch_by_run
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.staged_weights import with_room_for_copies
 from kibi.planner.stripes import striped
@@ -182,7 +182,7 @@ def plan(
     best_of = partial(best_of_efforts, effort=effort, seconds=seconds, watch=watch)
     for windows, lowered in ways:
         slow = None if windows is None else windows.slow
-        by_run = scratch and regions is None and slow is None and not stripes and goal is not Goal.SPEED
+        by_run = scratch and regions is None and slow is None and not stripes and goal is Goal.BALANCED
         asked = _Asked(
             lowered, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights, bool(stripes), by_run
         )
@@ -387,11 +387,12 @@ def _with_scratch_placed(asked: _Asked, made: Plan, best_of: _BestOf) -> Plan:
     if not asked.by_run or asked.ram_bytes is not None:
         return each
     # Runs may have more scratch than what all of them have room for at one place: then constants are read less often.
-    roomy = with_scratch_by_run(
-        with_joined(asked.graph, one.joined), one, one.effort, room_bytes=one.arena_bytes // _ROOMY_PARTS
-    )
-    if roomy is not one and not is_worth_it(asked.graph, roomy, each):
-        return roomy
+    room_bytes = one.arena_bytes // _ROOMY_PARTS
+    if each is not one and reads_more(asked.graph, each, room_bytes):
+        joined = with_joined(asked.graph, one.joined)
+        roomy = with_scratch_by_run(joined, one, one.effort, room_bytes=room_bytes)
+        if roomy is not one and not is_worth_it(asked.graph, roomy, each):
+            return roomy
     if is_worth_it(asked.graph, one, each):
         return each
     # The order was searched for scratch with a place for each run; another may be better for one place.

@@ -99,6 +99,22 @@ def is_worth_it(graph: LoweredGraph, held: Plan, moved: Plan) -> bool:
     return after - before <= max(before // PARTS, _PRICE * before * saved // held.arena_bytes)
 
 
+def reads_more(graph: LoweredGraph, plan: Plan, room_bytes: int) -> bool:
+    """True if kernels read constants so much more often than with room for scratch that a plan with that room may be worth more.
+
+    Args:
+        graph: with kernels that take the scratch that they need.
+        plan: with a place for each run.
+        room_bytes: scratch that each run could have.
+    """
+    roomy = with_room(graph, [room_bytes] * len(graph.nodes)).calls
+    least = sum(
+        graph.views[node].steps * times_read(call) * sum(data.nbytes for data in call.constants.values())
+        for node, call in enumerate(roomy)
+    )
+    return _constants_read(graph, plan) - least > least // PARTS
+
+
 def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
     """The bytes of constants that kernels read in an inference."""
     roomy, read = with_room(graph, rooms(plan, graph)), 0
