@@ -29,7 +29,7 @@ from kibi.toolchain.compilers import zig_command
 from tests.kernels.in_programs import ProgramKernels
 from tests.kernels.overlaps import Probe, probes_of
 from tests.ops.comparison import assert_same, graph_of
-from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution, convolution_f32
 from tests.programs.tools import requires
 from tests.quant.boundaries import TRIPLES
 from tests.support.amount import sample
@@ -67,6 +67,11 @@ _WIDER = tuple(
         (1, 20, (3, 3), 1, (3, 6), "SAME"), (1, 20, (3, 3), 1, (3, 7), "VALID"), (64, 3, (3, 3), 1, (2, 200), "SAME"),
     )
 )  # fmt: skip
+_COLUMNS = tuple(
+    Geometry(4, 70, kernel=(1, 1), stride=stride, size=(2, width), padding=padding)
+    for stride, width, padding in ((1, 19, "SAME"), (2, 25, "VALID"))
+)
+"""Float layers whose windows are read where they are, with more channels than are computed at once."""
 _DEPTHWISE = tuple(
     Geometry(channels, channels, kernel=kernel, stride=stride, groups=0, size=(4, width))
     for channels, kernel, stride, width in (
@@ -256,7 +261,8 @@ def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
         for seed in range(_DRAWN)
     )
     chosen = (convolution(geometry, seed) for seed, geometry in enumerate((*GEOMETRIES, *_WIDER, *_DEPTHWISE)))
-    graphs = [(graph_of(case), case.inputs) for case in (*drawn, *chosen)]
+    floats = (convolution_f32(geometry, 2) for geometry in _COLUMNS)
+    graphs = [(graph_of(case), case.inputs) for case in (*drawn, *chosen, *floats)]
     return tuple((graph, inputs, kibi.run(graph, None, inputs)) for graph, inputs in graphs)
 
 

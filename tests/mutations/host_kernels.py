@@ -12,6 +12,14 @@ HOST_KERNELS = (
         ("tests/kernels/test_host_kernels.py", "-k", "equals_the_reference"),
     ),
     Mutation(
+        "kernels.host-row-is-read-over-its-output",
+        "kernels/host/kibi_conv2d_f32_lanes.c",
+        "return is_column && (to + written <= from || from + read <= to) ? row : NULL;",
+        "return is_column ? row : NULL;",
+        "Windows of one column are read where the output has been written.",
+        ("tests/kernels/test_host_kernels.py", "-k", "over_its_input"),
+    ),
+    Mutation(
         "kernels.host-products-lose-their-sign",
         "kernels/host/kibi_lanes.h",
         "_mm_add_epi32(_mm_add_epi32(sums, first), _mm_madd_epi16(odd, _mm_srai_epi16(w, 8)))",
