@@ -31,7 +31,7 @@ from tests.toolchain.tools import check_cross
 
 _INVOKE = 2048
 """The most bytes of what runs a file."""
-_CONTRACT = 132
+_CONTRACT = 156
 _ODD = 55
 """The most bytes of a contract."""
 _DEPTH = 32

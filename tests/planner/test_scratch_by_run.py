@@ -107,19 +107,6 @@ def test_whole_tensors_are_left_as_they_are() -> None:
     assert with_scratch_by_run(select(model, _M4, plan.goal, plan.kernels), plan) is plan
 
 
-def _has_several_places(plan: Plan) -> bool:
-    nodes = {node for each in plan.buffers for node in each.nodes}
-    return any(len({each.offset for each in plan.scratch_by_run(node)}) > 1 for node in nodes)
-
-
-@requires_zoo
-def test_no_code_is_spent_for_the_least_flash() -> None:
-    """A smaller arena would need functions of steps that nodes do not share."""
-    model = kibi.simplify(kibi.load(model_path("mlperf_kws_int8")))
-    assert _has_several_places(kibi.plan(model, target="cortex-m4"))
-    assert not _has_several_places(kibi.plan(model, target="cortex-m4", goal="flash"))
-
-
 @requires_zoo
 @pytest.mark.slow
 def test_person_detection_fits_11_800_bytes(tmp_path: Path) -> None:

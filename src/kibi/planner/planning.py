@@ -182,7 +182,7 @@ def plan(
     best_of = partial(best_of_efforts, effort=effort, seconds=seconds, watch=watch)
     for windows, lowered in ways:
         slow = None if windows is None else windows.slow
-        by_run = scratch and regions is None and slow is None and not stripes and goal is Goal.BALANCED
+        by_run = scratch and regions is None and slow is None and not stripes and goal is not Goal.SPEED
         asked = _Asked(
             lowered, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights, bool(stripes), by_run
         )

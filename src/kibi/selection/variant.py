@@ -15,8 +15,7 @@ class Goal(StrEnum):
     BALANCED = "balanced"
     """The smallest arena; faster kernels only where their constants have about the same size."""
     FLASH = "flash"
-    """The least flash: the kernels with which code and constants of the whole model are smallest, in the smallest arena in which
-    scratch has one place for each node, as each further one takes code."""
+    """The least flash: the kernels with which code and constants of the whole model are smallest, in the smallest arena."""
 
 
 PARTS = 16
