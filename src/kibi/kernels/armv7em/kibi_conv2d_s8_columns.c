@@ -40,13 +40,14 @@ static inline uint32_t address_before(const void *place)
     return (uint32_t)(uintptr_t)place - 8u;
 }
 
-/* Widens the columns of a pass in one row for windows two columns apart, three at a time: first those with an odd number. */
-static inline int16_t *widen_apart(int16_t *to, const int8_t *row, const kibi_conv2d_s8_columns_params *p, int32_t start)
+/* Widens the columns of a pass in one row for windows two columns apart, three at a time: first those with an odd number.
+ * columns: room for three pointers. */
+static inline int16_t *widen_apart(int16_t *to, const int8_t **columns, const int8_t *row,
+                                   const kibi_conv2d_s8_columns_params *p, int32_t start)
 {
     int32_t place = 0;
     int16_t *end;
     do {
-        const int8_t *columns[3];
         for (int32_t i = 0; i < 3; ++i) {
             const int32_t column = start + 2 * place + (place < MOST_PIXELS ? 1 : -2 * MOST_PIXELS);
             kibi_column_pointers(columns + i, 1, row, column, p->input_width, p->input_channels, KIBI_AT(int8_t, p, padding));
@@ -70,7 +71,7 @@ static KIBI_NOINLINE int16_t *widen(int16_t *to, const int8_t *const *rows, cons
         const int8_t *const row = *rows + first;
         const void *from = columns;
         if (KIBI_CONV2D_COLUMNS_TWO_APART && p->stride == 2) {
-            to = widen_apart(to, row, p, start);
+            to = widen_apart(to, columns, row, p, start);
             continue;
         }
         if (distance != 0) {
@@ -111,22 +112,19 @@ static KIBI_NOINLINE void odd_channel(kibi_conv2d_s8_columns_task *b, int32_t pa
 }
 
 #if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
-/* Adds the next block of four pixels to one whose columns are widened, if it follows and there is scratch for it; returns the pixels of
- * both. */
-static KIBI_NOINLINE int32_t add_block(kibi_conv2d_s8_columns_task *b, const int8_t *const *rows,
-                                       const kibi_conv2d_s8_columns_params *p, void *scratch, int32_t start, int32_t left)
+/* Adds the next block of four pixels to one whose columns are widened, if it follows and there is scratch for it; returns where its
+ * columns are to be widened, or null. The caller widens them: a frame of this function's own would add to the deepest stack. */
+static inline int16_t *add_block(kibi_conv2d_s8_columns_task *b, const kibi_conv2d_s8_columns_params *p, void *scratch,
+                                 int32_t left)
 {
     const int has_halves = (b->groups & 1) == 0 && b->groups >= 4; /* a plan file may ask for blocks where there are none */
-    int16_t *second;
     if (p->blocks == 1 || !has_halves || (p->output_channels & 1) != 0 || left < 2 * MOST_PIXELS ||
         kibi_block_pixels(left - MOST_PIXELS, p->pixels) != MOST_PIXELS) {
-        return MOST_PIXELS;
+        return NULL;
     }
     b->half = b->columns + (uint32_t)(b->groups / 4 * 2 * 8 * columns_for(p, MOST_PIXELS));
-    second = (int16_t *)scratch + p->kernel_rows * p->input_channels * columns_for(p, MOST_PIXELS);
-    b->last = address_before(widen(second, rows, p, 0, start + MOST_PIXELS * stride_of(p), MOST_PIXELS));
     b->flags |= KIBI_PASS_TWO;
-    return 2 * MOST_PIXELS;
+    return (int16_t *)scratch + p->kernel_rows * p->input_channels * columns_for(p, MOST_PIXELS);
 }
 #endif
 
@@ -217,6 +215,7 @@ static KIBI_NOINLINE void in_passes(int8_t *output, const int8_t *const *rows, c
     for (int32_t left = p->output_width; left > 0; left -= pixels) {
         int32_t begin = 0;
         pixels = kibi_block_pixels(left, p->pixels);
+        b.flags = flags_of(p, pixels);
         do {
             const int32_t *pass = KIBI_AT(int32_t, p, stream);
             const int8_t *const *row = rows;
@@ -228,7 +227,7 @@ static KIBI_NOINLINE void in_passes(int8_t *output, const int8_t *const *rows, c
                 b.output = waiting_of(&b, p) + begin * pixels;
                 b.distance = count;
             }
-            b.flags = flags_of(p, pixels) + KIBI_PASS_TO_SUMS;
+            b.flags += KIBI_PASS_TO_SUMS;
             do {
                 b.columns_end = address_before(widen(columns_of(&b), row, p, first, (p->output_width - left) * stride_of(p) - p->pad, pixels));
                 first += p->channels_at_once;
@@ -244,6 +243,7 @@ static KIBI_NOINLINE void in_passes(int8_t *output, const int8_t *const *rows, c
                 channels(&b, channels_from(p, begin), pixels);
                 b.flags |= KIBI_PASS_FROM_SUMS;
             } while ((b.flags & KIBI_PASS_TO_SUMS) != 0);
+            b.flags -= KIBI_PASS_FROM_SUMS;
             begin += channels_from(p, begin);
         } while (begin != p->output_channels);
         write(output, waiting_of(&b, p), p, pixels);
@@ -275,7 +275,11 @@ void kibi_conv2d_s8_columns(int8_t *output, const int8_t *const *rows, const kib
         b.columns_end = address_before(widen((int16_t *)scratch, rows, p, 0, start, pixels));
 #if KIBI_CONV2D_COLUMNS_SIDE_BY_SIDE
         if (pixels == MOST_PIXELS) {
-            pixels = add_block(&b, rows, p, scratch, start, left);
+            int16_t *const second = add_block(&b, p, scratch, left);
+            if (second != NULL) {
+                b.last = address_before(widen(second, rows, p, 0, start + MOST_PIXELS * stride_of(p), MOST_PIXELS));
+                pixels = 2 * MOST_PIXELS;
+            }
         }
 #endif
         b.stream = KIBI_AT(int32_t, p, stream);
