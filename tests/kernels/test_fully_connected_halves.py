@@ -22,8 +22,11 @@ _BUILDS = [
 """A core of the set, one that runs the plain C, and another."""
 
 
-_SHAPES = ((1, 8, 1, 1), (70, 24, 1, 3), (99, 16, 3, 1), (131, 31, 1, 2), (8, 64, 4, 1), (640, 8, 1, 1))
-"""Elements, channels, pieces and vectors."""
+_SHAPES = (
+    *((1, 8, 1, 1), (70, 24, 1, 3), (99, 16, 3, 1), (8, 64, 4, 1)),
+    *((70, 120, 1, 3), (99, 88, 3, 1), (131, 63, 1, 2), (640, 16, 1, 1)),
+)
+"""Elements, channels, pieces and vectors: of small layers, whose vectors are not weighed, and of large ones."""
 
 
 @pytest.fixture(params=_BUILDS, ids=" ".join)
@@ -32,8 +35,16 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
     return linked((_KERNEL,), *request.param)
 
 
-def _call(weights: np.ndarray, *, pieces: int = 1, vectors: int = 1, **constants: np.ndarray) -> KernelCall:
-    """The general call of a layer, `weights` [O, K]."""
+@pytest.fixture(params=_BUILDS, ids=" ".join)
+def least_kernels(request: pytest.FixtureRequest) -> Kernels:
+    """The same without the code that leaves out zeros."""
+    return linked((_KERNEL,), *request.param, frozenset())
+
+
+def _call(
+    weights: np.ndarray, *, pieces: int = 1, vectors: int = 1, is_often_least: bool = True, **constants: np.ndarray
+) -> KernelCall:
+    """The general call of a layer, `weights` [O, K]; after a ReLU, or not."""
     outputs, depth = weights.shape
     given = {
         "bias": np.zeros(outputs),
@@ -47,7 +58,7 @@ def _call(weights: np.ndarray, *, pieces: int = 1, vectors: int = 1, **constants
         "piece": depth // pieces, "pieces": pieces, "vectors": vectors, "vectors_per_row": vectors, "output_channels": outputs,
         "output_zero_point": 3, "activation_min": -100, "activation_max": 127,
     }  # fmt: skip
-    return KernelCall.of("kibi_fully_connected_s8", values)
+    return KernelCall.of("kibi_fully_connected_s8", values, is_often_least=is_often_least)
 
 
 def _packed(call: KernelCall) -> KernelCall:
@@ -81,15 +92,26 @@ def test_layers_of_any_shape_equal_the_rule(kernels: Kernels, reach: int) -> Non
         weights = rng.integers(-reach, reach + 1, (outputs, depth))
         weights[0] = rng.integers(reach // 2, reach + 1, depth)  # of one sign: its sums are the greatest
         call = _packed(_call(weights, pieces=pieces, vectors=vectors))
-        rows = call.params_as(FullyConnectedHalvesParams).breaks.reshape(-(-outputs // 8), -1).astype(np.int64)
-        for few in (0.2, 0.7, 0.99):
+        params = call.params_as(FullyConnectedHalvesParams)
+        rows = params.breaks.reshape(-(-outputs // 8), -1).astype(np.int64)
+        for few in (0.0, 0.7, 0.99) if params.numbers else (0.0,):
             inputs = np.where(
                 rng.random((vectors, depth)) < few, -128, rng.choice([-127, 127, *range(-5, 6)], (vectors, depth))
             )
-            for total, saved in zip((inputs + 128).sum(axis=1), (inputs == -128).sum(axis=1) * 3 // 8, strict=True):
-                small |= {bool(total <= limit * (ends + saved)) for limit, ends in rows[:, :2]}
+            totals, saved = (inputs + 128).sum(axis=1), (inputs == -128).sum(axis=1) * 3 // 8
+            if params.numbers:
+                limits, ends = rows[:, :2].T
+                small |= set((totals <= limits[:, None] * (ends[:, None] + saved)).reshape(-1).tolist())
             np.testing.assert_array_equal(_outputs(kernels, call, inputs), _expected(weights, inputs))
     assert small == {False, True}
+
+
+def test_only_large_layers_after_a_relu_leave_out_zeros() -> None:
+    """Others have no numbers for that, and do without its code."""
+    for weights, is_often_least, count in (((64, 128), True, 10), ((64, 128), False, 0), ((64, 127), True, 0)):
+        call = _packed(_call(np.ones(weights), is_often_least=is_often_least))
+        assert call.params_as(FullyConnectedHalvesParams).numbers == count
+        assert call.features == ({"KIBI_HALVES_OF_ZEROS"} if count else set())
 
 
 def test_convolutions_to_rows_of_one_pixel_equal_the_reference(kernels: Kernels) -> None:
@@ -106,7 +128,7 @@ def test_convolutions_to_rows_of_one_pixel_equal_the_reference(kernels: Kernels)
         assert_same(graph, [found], kibi.run(graph, None, case.inputs))
 
 
-def test_sums_at_the_ends_of_a_half(kernels: Kernels) -> None:
+def test_sums_at_the_ends_of_a_half(least_kernels: Kernels) -> None:
     """The largest weights that fit, with the inputs that make their sums least and greatest, in each channel of a word.
 
     After other elements, which are nothing, they are multiplied one after another, or four at once.
@@ -119,15 +141,15 @@ def test_sums_at_the_ends_of_a_half(kernels: Kernels) -> None:
     for before in (0, 1, 4):
         wide, taken = (np.pad(each, ((0, 0), (before, 0))) for each in (weights, inputs))
         call = _packed(_call(wide, vectors=len(taken)))
-        np.testing.assert_array_equal(_outputs(kernels, call, taken), _expected(wide, taken))
+        np.testing.assert_array_equal(_outputs(least_kernels, call, taken), _expected(wide, taken))
 
 
-def test_every_boundary(kernels: Kernels) -> None:
+def test_every_boundary(least_kernels: Kernels) -> None:
     """Sums of nothing but the bias, each with its multiplier and shift, to the left and to the right."""
     acc, multiplier, shift = np.array(TRIPLES, np.int32).T
     call = _packed(_call(np.zeros((len(acc), 2)), bias=acc, multiplier=multiplier, shift=shift))
     moved = (requantize(acc, multiplier, shift).astype(np.int64) + 3 + (1 << 31)) % (1 << 32) - (1 << 31)
-    np.testing.assert_array_equal(_outputs(kernels, call, np.zeros((1, 2)))[0], np.clip(moved, -100, 127))
+    np.testing.assert_array_equal(_outputs(least_kernels, call, np.zeros((1, 2)))[0], np.clip(moved, -100, 127))
 
 
 def test_the_kernel_refuses_many_channels_without_weights() -> None:

@@ -7,6 +7,7 @@ from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.fully_connected import FullyConnectedS8Params
 from kibi.kernels.params.halves import FullyConnectedHalvesParams
+from kibi.kernels.params.needed_parts import needed_parts
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32
 from kibi.selection.conv2d_halves import flag_words
@@ -22,6 +23,10 @@ _MOST_PRODUCTS = (1 << 15) - 1
 """Of a sum of products in a half."""
 _MOST_PADDED = 8
 """Of the channels, at most one part in so many may be without weights: they take as much flash as others."""
+_NUMBERS = 2 + _BLOCK
+"""Of a block of channels, where zeros may be left out."""
+_LEAST_WEIGHTS = 8192
+"""Of a layer that is worth the code that leaves out zeros."""
 
 
 def pack_fully_connected(call: KernelCall) -> KernelCall | None:
@@ -44,13 +49,15 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, la
     blocks = weights.reshape(-1, _BLOCK, weights.shape[1])
     bias = np.pad(layer.bias, (0, padded))
     raised = np.ascontiguousarray((blocks + _RAISED).astype(np.uint8).transpose(0, 2, 1))
+    numbers = _NUMBERS if call.is_often_least and channels * pieces * piece >= _LEAST_WEIGHTS else 0
     params = FullyConnectedHalvesParams(
         filter=raised.reshape(-1).view("<i4"),
-        breaks=_breaks(blocks, bias),
+        breaks=_breaks(blocks, bias, numbers),
         bias=bias.astype(np.int32),
         multiplier=layer.multiplier.astype(np.int32),
         shift=layer.shift.astype(np.int8),
         piece=piece,
+        numbers=numbers,
         pieces=pieces,
         vectors=layer.vectors,
         vectors_per_row=layer.vectors_per_row,
@@ -65,16 +72,19 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, la
     distance = call.inplace_distance_bytes[0] if call.inplace_distance_bytes else None
     if distance is not None and distance < least_distance(reads):
         return None
-    return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
+    return KernelCall(
+        _KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes, features=needed_parts(params)
+    )
 
 
-def _breaks(weights: NDArray[np.int64], bias: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Where sums of products end in blocks `[blocks, channels of a block, K]`: ten numbers and the flags of each, in a row."""
+def _breaks(weights: NDArray[np.int64], bias: NDArray[np.int64], count: int) -> NDArray[np.int32]:
+    """Where sums of products end in blocks `[blocks, channels of a block, K]`: numbers, if any, and the flags of each, in a row."""
     ends = _ends(weights)
     limits = _MOST_PRODUCTS // np.maximum(1, np.abs(weights).max(axis=(1, 2)))
     numbers = np.stack([limits, ends.sum(axis=1)], axis=1).astype(np.int32)
     raised = wrap_s32(bias.reshape(-1, _BLOCK) - _RAISED * weights.sum(axis=2)).astype(np.int32)
-    return np.concatenate([numbers, raised, flag_words(ends).reshape(len(ends), -1)], axis=1).reshape(-1)
+    head = np.concatenate([numbers, raised], axis=1)[:, :count]
+    return np.concatenate([head, flag_words(ends).reshape(len(ends), -1)], axis=1).reshape(-1)
 
 
 def _ends(weights: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -71,17 +71,20 @@ class FullyConnectedHalvesParams(VectorsParams, kernels=("kibi_fully_connected_s
     )
     breaks: Array = array(
         DType.S32,
-        "[blocks of eight channels][10 and words for a bit for each element, from the highest one on]: a bit is 1 where sums of "
-        "products end. They end with a vector in any case. From one end to the next, sums fit 16 bits. The first number says how "
-        "much elements that are 128 higher may be together so that their sums fit, the second one how often sums end by the bits; "
-        "then follow biases for such elements",
+        "[blocks of eight channels][numbers, and words for a bit for each element, from the highest one on]: a bit is 1 where sums "
+        "of products end. They end with a vector in any case. From one end to the next, sums fit 16 bits. The first number says "
+        "how much elements that are 128 higher may be together so that their sums fit, the second one how often sums end by the "
+        "bits; then follow biases for such elements",
     )
     bias: Array = array(DType.S32, "[whole blocks], which includes -input zero point * the sum of the channel's filter")
     multiplier: Array = array(DType.S32, "[output_channels], 0 … 2**31 - 1")
     shift: Array = array(DType.S8, "[output_channels], -31 … 30")
     piece: int = number(DType.S32, "neighbouring elements of a vector that are read at once")
+    numbers: int = number(DType.S32, "of a block, before its bits: 10 if vectors are weighed first, and else 0")
     contract = """
+        require: numbers * (10 - numbers) == 0
         array filter: ceil(output_channels, 8) * piece * pieces * 2
-        array breaks: ceil(output_channels, 8) * (10 + ceil(piece * pieces, 32))
+        array breaks: ceil(output_channels, 8) * (numbers + ceil(piece * pieces, 32))
         array bias: ceil(output_channels, 8) * 8
     """
+    parts = MappingProxyType({"KIBI_HALVES_OF_ZEROS": ("numbers <= 0",)})

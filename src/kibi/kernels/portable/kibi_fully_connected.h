@@ -419,10 +419,10 @@ typedef struct {
     /* [blocks of eight channels][elements][2]: 128 more than the weights of four channels in the bytes of a word,
      * from the lowest one on. Zeros are the weights of channels after the last one */
     const int32_t *filter;
-    /* [blocks of eight channels][10 and words for a bit for each element, from the highest one on]: a bit is 1 where
-     * sums of products end. They end with a vector in any case. From one end to the next, sums fit 16 bits. The
-     * first number says how much elements that are 128 higher may be together so that their sums fit, the second one
-     * how often sums end by the bits; then follow biases for such elements */
+    /* [blocks of eight channels][numbers, and words for a bit for each element, from the highest one on]: a bit is 1
+     * where sums of products end. They end with a vector in any case. From one end to the next, sums fit 16 bits.
+     * The first number says how much elements that are 128 higher may be together so that their sums fit, the second
+     * one how often sums end by the bits; then follow biases for such elements */
     const int32_t *breaks;
     const int32_t *bias;       /* [whole blocks], which includes -input zero point * the sum of the channel's filter */
     const int32_t *multiplier; /* [output_channels], 0 ... 2**31 - 1 */
@@ -435,6 +435,7 @@ typedef struct {
     int32_t output_zero_point;
     int32_t activation_min;
     int32_t activation_max;
+    int32_t numbers;           /* of a block, before its bits: 10 if vectors are weighed first, and else 0 */
 } kibi_fully_connected_s8_halves_params;
 
 /* FULLY_CONNECTED with two output channels in the halves of a word, eight channels at once.

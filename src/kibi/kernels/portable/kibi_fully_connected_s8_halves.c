@@ -1,8 +1,9 @@
-/* FULLY_CONNECTED, int8, two output channels in the halves of a word. Source of the rule: TFLM, integer_ops/fully_connected.h. */
+/* FULLY_CONNECTED, int8, four output channels in a word. Source of the rule: TFLM, integer_ops/fully_connected.h. */
 #include "kibi_fully_connected.h"
 
 #include "kibi_halves_vector_s8.h"
 
+#if KIBI_HALVES_OF_ZEROS
 enum { FLAGS = 32 };
 
 /* Finds the sum of a vector's elements, each plus 128, and what those that are then 0 save. */
@@ -21,6 +22,7 @@ static void weigh(kibi_halves_vector *v, const int8_t *const *rows, const kibi_f
     v->total = total;
     v->saved = zeros * 3 / 8; /* an element of eight channels takes 14 instructions less, an end about 35 */
 }
+#endif
 
 void kibi_fully_connected_s8_halves(int8_t *output, const int8_t *const *rows,
                                     const kibi_fully_connected_s8_halves_params *params, void *scratch)
@@ -34,7 +36,10 @@ void kibi_fully_connected_s8_halves(int8_t *output, const int8_t *const *rows,
     v.rounding = 2 * p->output_zero_point + 1;
     v.low = p->activation_min;
     v.high = p->activation_max;
-    v.breaks_bytes = (10 + (p->piece * p->pieces + FLAGS - 1) / FLAGS) * (int32_t)sizeof(uint32_t);
+#if KIBI_HALVES_OF_ZEROS
+    v.flags_bytes = (p->piece * p->pieces + FLAGS - 1) / FLAGS * (int32_t)sizeof(uint32_t);
+    v.saved = -1;
+#endif
     for (int32_t vector = 0; vector < p->vectors; ++vector) {
         v.filter = KIBI_AT(int32_t, p, filter);
         v.breaks = (const uint32_t *)KIBI_AT(int32_t, p, breaks);
@@ -45,7 +50,11 @@ void kibi_fully_connected_s8_halves(int8_t *output, const int8_t *const *rows,
         v.channels = p->output_channels;
         v.pieces = rows;
         v.pieces_end = rows + p->pieces;
-        weigh(&v, rows, p);
+#if KIBI_HALVES_OF_ZEROS
+        if (p->numbers > 0) {
+            weigh(&v, rows, p);
+        }
+#endif
         kibi_halves_vector_s8(&v);
         output += p->output_channels;
         v.offset += p->piece;

@@ -17,19 +17,21 @@ KIBI_FIELD_AT(kibi_halves_vector, piece, 40);
 KIBI_FIELD_AT(kibi_halves_vector, rounding, 44);
 KIBI_FIELD_AT(kibi_halves_vector, low, 48);
 KIBI_FIELD_AT(kibi_halves_vector, high, 52);
+#if KIBI_HALVES_OF_ZEROS
 KIBI_FIELD_AT(kibi_halves_vector, total, 56);
-KIBI_FIELD_AT(kibi_halves_vector, breaks_bytes, 60);
+KIBI_FIELD_AT(kibi_halves_vector, flags_bytes, 60);
 KIBI_FIELD_AT(kibi_halves_vector, saved, 64);
+#endif
 
 /* Four channels, whose word is at `place`: p gets the products of the whole word, q those of the second and the fourth channel, whose
  * weights are in the higher bytes of both halves. With 2**24 times the element, the upper half of their product is as if they were in
  * the lower ones. What p has more than 2**8 times q are the products of the first and the third channel. */
 #define FOUR(place, p, q, high)     \
-    "lw t4, " place "(a1)\n"        \
-    "and t5, t4, s8\n"              \
-    "mul t4, t4, a6\n"              \
+    "lw s0, " place "(a1)\n"        \
+    "and t5, s0, s8\n"              \
+    "mul s0, s0, a6\n"              \
     high " t5, a7, t5\n"            \
-    "add " p ", " p ", t4\n"        \
+    "add " p ", " p ", s0\n"        \
     "add " q ", " q ", t5\n"
 
 /* An element, and its words of eight channels. */
@@ -58,16 +60,40 @@ KIBI_FIELD_AT(kibi_halves_vector, saved, 64);
     FOUR(w1, "t2", "t3", "mulhu")            \
     "1:\n"
 
-/* Ends sums if a bit of a4 is 1: the highest one, or one so many below it. */
-#define END(bits) "slli t4, a4, " bits "\n" "bgez t4, 1f\n" "jal t6, 8f\n" "1:\n"
+#if KIBI_HALVES_OF_ZEROS
+/* The way of a weighed vector: t6 is 1, or 0 where small elements take less. Their biases are between both numbers and the flags. */
+#define CHOOSE                      \
+    "li t6, 1\n"                    \
+    "lw t5, 64(ra)\n"               \
+    "bltz t5, 1f\n"                 \
+    "lw a4, 0(a0)\n"                \
+    "lw s0, 4(a0)\n"                \
+    "add s0, s0, t5\n"              \
+    "mul s0, s0, a4\n"              \
+    "lw t5, 56(ra)\n"               \
+    "sltu t6, s0, t5\n"             \
+    "addi a0, a0, 40\n"             \
+    "bnez t6, 1f\n"                 \
+    "addi a6, a0, -32\n"            \
+    "lw t5, 60(ra)\n"               \
+    "add a0, a0, t5\n"              \
+    "1:\n"
+#define GO "beqz t6, 13f\n"
+#else
+#define CHOOSE
+#define GO
+#endif
+
+/* Ends sums if the next bit of a4 is 1. */
+#define END "bgez a4, 1f\n" "jal t6, 8f\n" "1:\n" "slli a4, a4, 1\n"
 
 /* Leaves in p what it has more than 2**8 times q. */
 #define PART(p, q) "slli t5, " q ", 8\n" "sub " p ", " p ", t5\n"
 
-/* Adds what a word of halves holds to the sums: t4 takes away what 128 more in each weight has added, and makes the lower half one
+/* Adds what a word of halves holds to the sums: s0 takes away what 128 more in each weight has added, and makes the lower half one
  * without a sign. */
 #define SPLIT(t, both, second)                  \
-    "add " t ", " t ", t4\n"                    \
+    "add " t ", " t ", s0\n"                    \
     "add " both ", " both ", " t "\n"           \
     "srai " t ", " t ", 16\n"                   \
     "add " second ", " second ", " t "\n"       \
@@ -97,9 +123,10 @@ KIBI_FIELD_AT(kibi_halves_vector, saved, 64);
  *   a5        end of the piece
  *   a6, a7    an element; 2**24 times that
  *   t0 … t3   products in halves, of each four channels: of the whole words, and of their second and fourth channel
- *   t4, t5    free
- *   t6        where sums of products return to
- *   s0 … s7   sums of each two channels that share a word: the first one's plus 2**16 times the second one's; the second one's
+ *   s0, t5    free; instructions with s0 take fewer bytes
+ *   t6        where sums of products return to; before: CHOOSE
+ *   t4, s1 … s7  sums of each two channels that share a word: the first one's plus 2**16 times the second one's; the second
+ *             one's
  *   s8        ones in the higher bytes of both halves
  *   s9        the sum of the elements since sums of products ended
  *   s10       2**15 for each time they ended
@@ -117,24 +144,11 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "mv ra, a0\n"
         "10:\n" /* the next eight channels */
         "lw a0, 4(ra)\n"
-        "lw t4, 60(ra)\n"
-        "add t4, t4, a0\n"
-        "sw t4, 4(ra)\n"
         "lw a6, 8(ra)\n"
-        "addi t4, a6, 32\n"
-        "sw t4, 8(ra)\n"
-        "lw a4, 0(a0)\n"
-        "lw t4, 4(a0)\n"
-        "addi a0, a0, 8\n"
-        "lw t5, 64(ra)\n"
-        "add t4, t4, t5\n"
-        "mul t4, t4, a4\n"
-        "lw t5, 56(ra)\n"
-        "sltu t4, t4, t5\n" /* 0 where small elements take less */
-        "bnez t4, 1f\n"
-        "mv a6, a0\n"
-        "1:\n"
-        START("s0", "s1", "0", "8") START("s2", "s3", "4", "12") START("s4", "s5", "16", "24") START("s6", "s7", "20", "28")
+        "addi s0, a6, 32\n"
+        "sw s0, 8(ra)\n"
+        CHOOSE
+        START("t4", "s1", "0", "8") START("s2", "s3", "4", "12") START("s4", "s5", "16", "24") START("s6", "s7", "20", "28")
         "lui s8, 0xff010\n"
         "addi s8, s8, -256\n"
         "li s9, 0\n"
@@ -146,77 +160,72 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "lw a1, 0(ra)\n"
         "lw s11, 28(ra)\n"
         "sw zero, 32(sp)\n"
-        "beqz t4, 13f\n"
-        "addi a0, a0, 32\n"
+        GO
         "11:\n" /* the next piece */
         "lw a2, 0(s11)\n"
-        "lw t4, 36(ra)\n"
-        "add a2, a2, t4\n"
-        "lw t4, 40(ra)\n"
-        "add a5, a2, t4\n"
+        "lw s0, 36(ra)\n"
+        "add a2, a2, s0\n"
+        "lw s0, 40(ra)\n"
+        "add a5, a2, s0\n"
         "12:\n" /* what shares a word of breaks */
-        "lw t4, 32(sp)\n"
-        "bnez t4, 1f\n"
+        "lw s0, 32(sp)\n"
+        "bnez s0, 1f\n"
         "lw a4, 0(a0)\n"
         "addi a0, a0, 4\n"
-        "li t4, 32\n"
+        "li s0, 32\n"
         "1:\n"
-        "add a3, a2, t4\n"
+        "add a3, a2, s0\n"
         "bgeu a5, a3, 1f\n"
         "mv a3, a5\n"
         "1:\n"
         "sub t5, a3, a2\n"
-        "sub t4, t4, t5\n"
-        "sw t4, 32(sp)\n"
+        "sub s0, s0, t5\n"
+        "sw s0, 32(sp)\n"
         "andi t5, t5, 3\n"
-        "bnez t5, 4f\n"
-        "2:\n" /* four elements, without an end of sums */
-        "srli t4, a4, 28\n"
-        "bnez t4, 5f\n"
-        STEP("0", "0", "4") STEP("1", "8", "12") STEP("2", "16", "20") STEP("3", "24", "28")
+        "beqz t5, 2f\n"
+        "addi t5, t5, -4\n" /* the first ones of four are left out */
+        "add a2, a2, t5\n"
+        "slli s0, t5, 3\n"
+        "add a1, a1, s0\n"
+        "addi s0, t5, 2\n"
+        "bltz s0, 5f\n"
+        "beqz s0, 4f\n"
+        "j 3f\n"
+        "2:\n"
+        STEP("0", "0", "4") END
         "3:\n"
-        "slli a4, a4, 4\n"
+        STEP("1", "8", "12") END
+        "4:\n"
+        STEP("2", "16", "20") END
+        "5:\n"
+        STEP("3", "24", "28") END
         "addi a1, a1, 32\n"
         "addi a2, a2, 4\n"
-        "bne a2, a3, 2b\n"
-        "j 6f\n");
+        "bne a2, a3, 2b\n");
     __asm__ volatile(
-        "5:\n" /* four elements with ends */
-        STEP("0", "0", "4") END("0") STEP("1", "8", "12") END("1") STEP("2", "16", "20") END("2") STEP("3", "24", "28") END("3")
-        "j 3b\n");
-    __asm__ volatile(
-        "4:\n" /* one after another, until a multiple of four is left */
-        STEP("0", "0", "4")
-        END("0")
-        "slli a4, a4, 1\n"
-        "addi a1, a1, 8\n"
-        "addi a2, a2, 1\n"
-        "sub t4, a3, a2\n"
-        "andi t4, t4, 3\n"
-        "bnez t4, 4b\n"
-        "bne a2, a3, 2b\n"
-        "6:\n"
         "bne a2, a5, 12b\n"
         "addi s11, s11, 4\n"
-        "lw t4, 32(ra)\n"
-        "bne s11, t4, 11b\n"
+        "lw s0, 32(ra)\n"
+        "bne s11, s0, 11b\n"
         "jal t6, 8f\n"
-        "j 9f\n"
+        "j 9f\n");
+#if KIBI_HALVES_OF_ZEROS
+    __asm__ volatile(
         "13:\n" /* the next piece of small elements */
         "lw a2, 0(s11)\n"
-        "lw t4, 36(ra)\n"
-        "add a2, a2, t4\n"
-        "lw t4, 40(ra)\n"
-        "add a5, a2, t4\n"
-        "andi t4, t4, 3\n"
-        "beqz t4, 15f\n"
+        "lw s0, 36(ra)\n"
+        "add a2, a2, s0\n"
+        "lw s0, 40(ra)\n"
+        "add a5, a2, s0\n"
+        "andi s0, s0, 3\n"
+        "beqz s0, 15f\n"
         "14:\n"
         SMALL_STEP("0", "0", "4")
         "addi a1, a1, 8\n"
         "addi a2, a2, 1\n"
-        "sub t4, a5, a2\n"
-        "andi t4, t4, 3\n"
-        "bnez t4, 14b\n"
+        "sub s0, a5, a2\n"
+        "andi s0, s0, 3\n"
+        "bnez s0, 14b\n"
         "beq a2, a5, 16f\n");
     __asm__ volatile(
         "15:\n"
@@ -226,25 +235,28 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "bne a2, a5, 15b\n"
         "16:\n"
         "addi s11, s11, 4\n"
-        "lw t4, 32(ra)\n"
-        "bne s11, t4, 13b\n"
+        "lw s0, 32(ra)\n"
+        "bne s11, s0, 13b\n"
         "jal t6, 8f\n"
-        "j 9f\n"
+        "j 9f\n");
+#endif
+    __asm__ volatile(
         "8:\n" /* sums of products end */
-        "lui t4, 8\n"
-        "add s10, s10, t4\n"
+        "lui s0, 8\n"
+        "add s10, s10, s0\n"
         "slli t5, s9, 7\n"
-        "sub t4, t4, t5\n"
+        "sub s0, s0, t5\n"
         "slli t5, s9, 23\n"
-        "sub t4, t4, t5\n"
+        "sub s0, s0, t5\n"
         PART("t0", "t1") PART("t2", "t3")
-        SPLIT("t0", "s0", "s1") SPLIT("t1", "s2", "s3") SPLIT("t2", "s4", "s5") SPLIT("t3", "s6", "s7")
+        SPLIT("t0", "t4", "s1") SPLIT("t1", "s2", "s3") SPLIT("t2", "s4", "s5") SPLIT("t3", "s6", "s7")
         "li s9, 0\n"
         "jr t6\n");
     __asm__ volatile(
         "9:\n" /* the sums are whole */
         "sw a1, 0(ra)\n"
-        STORE("s0", "s1", "0", "8") STORE("s2", "s3", "4", "12") STORE("s4", "s5", "16", "24") STORE("s6", "s7", "20", "28")
+        "sw a0, 4(ra)\n"
+        STORE("t4", "s1", "0", "8") STORE("s2", "s3", "4", "12") STORE("s4", "s5", "16", "24") STORE("s6", "s7", "20", "28")
         "lw a1, 12(ra)\n"
         "lw a2, 16(ra)\n"
         "lw a3, 20(ra)\n"
@@ -252,7 +264,7 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "lw a5, 44(ra)\n"
         "lw a6, 48(ra)\n"
         "lw a7, 52(ra)\n"
-        "mv s0, sp\n"
+        "mv t4, sp\n"
         "li s1, 8\n"
         "bgeu a4, s1, 2f\n"
         "mv s1, a4\n"
@@ -260,19 +272,19 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "slli s1, s1, 2\n"
         "add s1, s1, sp\n"
         "1:\n"
-        "lw t2, 0(s0)\n"
+        "lw t2, 0(t4)\n"
         "lw t3, 0(a1)\n"
         "slli t3, t3, 1\n"
-        "lb t4, 0(a2)\n"
-        "not t4, t4\n"
-        "blez t4, 5f\n"
+        "lb s0, 0(a2)\n"
+        "not s0, s0\n"
+        "blez s0, 5f\n"
         "mulhsu t0, t2, t3\n"
         "mul t1, t2, t3\n"
         "srli t1, t1, 31\n"
         "add t0, t0, t1\n"
         "srai t1, t0, 31\n"
         "add t0, t0, t1\n"
-        "sra t0, t0, t4\n"
+        "sra t0, t0, s0\n"
         "add t0, t0, a5\n"
         "srai t0, t0, 1\n"
         "4:\n"
@@ -286,8 +298,8 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "addi a1, a1, 4\n"
         "addi a2, a2, 1\n"
         "addi a3, a3, 1\n"
-        "addi s0, s0, 4\n"
-        "bne s0, s1, 1b\n"
+        "addi t4, t4, 4\n"
+        "bne t4, s1, 1b\n"
         "addi a4, a4, -8\n"
         "blez a4, 3f\n"
         "sw a1, 12(ra)\n"
@@ -300,7 +312,7 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "addi sp, sp, 96\n"
         "ret\n"
         "5:\n" /* a shift to the left, or to the right by 1, where twice the zero point may be too much; both are rare */
-        "not t5, t4\n"
+        "not t5, s0\n"
         "bgez t5, 2f\n"
         "li t5, 0\n"
         "2:\n"
@@ -309,7 +321,7 @@ KIBI_NAKED void kibi_halves_vector_s8(KIBI_IN_REGISTER kibi_halves_vector *vecto
         "mul t1, t2, t3\n"
         "srli t1, t1, 31\n"
         "add t0, t0, t1\n"
-        "bltz t4, 2f\n"
+        "bltz s0, 2f\n"
         "srai t1, t0, 31\n"
         "add t0, t0, t1\n"
         "addi t0, t0, 1\n"
