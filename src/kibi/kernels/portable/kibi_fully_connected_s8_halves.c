@@ -15,8 +15,9 @@ static void weigh(kibi_halves_vector *v, const int8_t *const *rows, const kibi_f
         const int8_t *x = rows[piece] + v->offset;
         const int8_t *const end = x + p->piece;
         while (x != end) {
-            zeros += *x == INT8_MIN;
-            total += (uint32_t)(int32_t)*x++;
+            const int32_t element = *x++;
+            zeros += element == INT8_MIN ? 1 : 0;
+            total += (uint32_t)element;
         }
     }
     v->total = total;
