@@ -106,8 +106,8 @@ ARM_KERNELS = (
     Mutation(
         "kernels.m4-sums-keep-a-borrow",
         "kernels/armv7em/kibi_nonzero_sums_s8.c",
-        '"sbc r5, r5, r6, asr #25\\n"',
-        '"sbc r5, r5, #0\\n"',
+        '"sbc " high ", " high ", r6, asr #25\\n"',
+        '"sbc " high ", " high ", #0\\n"',
         "The fourth channel's sum is wrong where the second one's is negative.",
         ("tests/kernels/test_fully_connected_nonzero.py", "-k", "drawn_layer and cortex-m4 and zig"),
     ),

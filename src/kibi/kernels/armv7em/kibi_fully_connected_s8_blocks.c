@@ -120,7 +120,7 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, rounds_once, 48);
  *   r2, r3    elements as factors; before: params, scratch; else free
  *   r4 … r11  the sums; else free
  *   r12, lr   weights; else free
- *   sp + 0    where the weights of the piece's whole fours end
+ *   sp + 0    where the weights of the piece's last whole four start; of two channels: where they end
  *   sp + 4    elements after these
  *   sp + 8    the next row
  *   sp + 12   where the vector's rows end
@@ -134,10 +134,10 @@ KIBI_FIELD_AT(kibi_fully_connected_s8_blocks_params, rounds_once, 48);
  *   sp + 72   the vector's rows
  *   sp + 76   channels left
  *   sp + 80   where a piece is begun
- *   sp + 84   bytes of its whole fours' weights
+ *   sp + 84   bytes of its whole fours' weights, without the last four's; of two channels: of all
  *   sp + 88   elements after these
  *   sp + 92   params
- *   sp + 96   the next sum of the last channels; while eight are scaled: the weights
+ *   sp + 96   the next sum of the last channels; of eight: their last elements, and while they are scaled, the weights
  *   sp + 100  r4 … r11, lr of the caller
  * Stack: 136 bytes. */
 KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
@@ -180,6 +180,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "orr r3, r3, #1\n"
         /* A four of elements has a word of weights for each of eight channels: 32 bytes. */
         "lsls r5, r5, #5\n"
+        "subs r5, r5, #32\n"
         "strd r3, r5, [sp, #80]\n"
         "ldrd r0, r3, [r2]\n" /* filter, scales */
         KIBI_AT_IN_ASSEMBLY("r0", "r2")
@@ -202,13 +203,14 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         "add r3, r3, r0\n"
         "strd r3, lr, [sp]\n"
         "ldr pc, [sp, #80]\n"
+        ".balign 4\n" /* a branch to a wide instruction across words would take a cycle more */
         "10:\n" /* two fours an iteration */
         "ldr r2, [r1], #4\n" EIGHT
-        "11:\n" /* enter with an odd number */
-        "ldr r2, [r1], #4\n"
-        "12:\n" EIGHT /* enter with elements in r2 */
+        "11:\n" /* enter with an odd number; two loads next to each other take three cycles, and what follows keeps the flags */
         "ldr r3, [sp]\n"
+        "ldr r2, [r1], #4\n"
         "cmp r0, r3\n"
+        EIGHT
         "bne 10b\n"
         "13:\n" /* whole fours of the piece are done */
         "ldr r2, [sp, #4]\n"
@@ -328,13 +330,15 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_fully_connected_s8_blocks(
         /* One more step, of weights for two channels (8 bytes) or eight (32), then the loop ends. */
         "addlo r6, r0, #8\n"
         "blo 18f\n"
-        "add r3, r0, #32\n"
-        "str r3, [sp]\n"
-        "b 12b\n"
+        "add r1, sp, #96\n"
+        "str r2, [r1]\n"
+        "str r0, [sp]\n"
+        "b 11b\n"
         "3:\n" /* the channels after the last eight, two by two */
         "ldr r5, [sp, #84]\n"
         "adr.w r3, 7f\n"
         /* Weights of two channels take a quarter of the bytes that those of eight take. */
+        "adds r5, r5, #32\n"
         "lsrs r5, r5, #2\n"
         "it eq\n"
         "adreq.w r3, 13b\n"

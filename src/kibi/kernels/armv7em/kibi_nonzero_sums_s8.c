@@ -27,19 +27,27 @@ KIBI_FIELD_AT(kibi_nonzero_sums, has_gaps, 40);
 
 /* An element without gaps: 32 bytes of code. Three loads from two bases, so that each after the first takes one cycle. */
 #define ELEMENT(element, weights, second)  \
-    "ldrb r2, [r1, #" element "]\n"        \
-    "ldr r3, [r0, #" weights "]\n"         \
+    "ldrb.n r2, [r1, #" element "]\n"      \
+    "ldr.n r3, [r0, #" weights "]\n"       \
     "ldr.w lr, [r0, #" second "]\n"        \
     PRODUCTS
 
-/* An element of the list: 38 bytes of code. The carry is set after the last one. */
+/* An element of the list: 38 bytes of code. The carry is set after the last one. The pair is loaded last, so that an update of its
+ * base takes no cycle. */
 #define LISTED(pair)             \
-    "ldrh r2, [r1, #" pair "]\n" \
-    "ldr r3, [r0]\n"             \
+    "ldr.n r3, [r0]\n"           \
     "ldr.w lr, [r0, #4]\n"       \
+    "ldrh" pair "\n"             \
     "uxtab r0, r0, r2\n"         \
-    "lsrs r2, r2, #8\n"          \
+    "lsrs.n r2, r2, #8\n"        \
     PRODUCTS
+
+/* Ends the build where the code after a label has another size: loops are entered between elements, at addresses that are computed.
+ * Assemblers know the difference only where each instruction's width is given, or is always the same. */
+#define SIZE(label, bytes)                        \
+    ".if . - " label " - (" bytes ")\n"           \
+    ".error \"an element has another size\"\n"    \
+    ".endif\n"
 
 /* A sum, and twice another one, become outputs: to the right, rounded half away from zero, as kibi_requantize_s8. A shift by a
  * register looks at its lowest byte alone: both exponents are in r4. */
@@ -69,31 +77,48 @@ KIBI_FIELD_AT(kibi_nonzero_sums, has_gaps, 40);
     "asrs " sum ", " sum ", r4\n"                    \
     "qadd " sum ", " sum ", r12\n"                   \
     "ssat " sum ", #8, " sum ", asr #1\n"
-#define SCALE_FOUR                                   \
+#define SCALE_FOUR(first, second, third, fourth)     \
     "lsls r3, r3, #1\n"                              \
     "lsls r2, r2, #1\n"                              \
     SHIFTED("r3") SHIFTED("r6") SHIFTED("r2") SHIFTED("r5") \
-    "strb r3, [r1, #0]\n"                            \
-    "strb r6, [r1, #1]\n"                            \
-    "strb r2, [r1, #2]\n"                            \
-    "strb r5, [r1, #3]\n"                            \
-    "adds r1, r1, #4\n"
+    "strb r3, [r1, #" first "]\n"                    \
+    "strb r6, [r1, #" second "]\n"                   \
+    "strb r2, [r1, #" third "]\n"                    \
+    "strb r5, [r1, #" fourth "]\n"                   
+
+/* Four channels: the lowest 24 bits of a sum are one, with its sign; of what is left, twice another one is made. In r3 and r2, and
+ * twice in r6 and r5. */
+#define SEPARATE(low, high, second_low, second_high)                      \
+    "sbfx r2, " second_low ", #0, #24\n"                                  \
+    "subs " second_low ", " second_low ", r2\n"                           \
+    "sbc " second_high ", " second_high ", r2, asr #31\n"                 \
+    "lsrs " second_low ", " second_low ", #23\n"                          \
+    "orr r6, " second_low ", " second_high ", lsl #9\n"                   \
+    "subs " low ", " low ", r6, lsl #7\n"                                 \
+    "sbc " high ", " high ", r6, asr #25\n"                               \
+    "subs " low ", " low ", r2, lsl #16\n"                                \
+    "sbc " high ", " high ", r2, asr #16\n"                               \
+    "sbfx r3, " low ", #0, #24\n"                                         \
+    "subs " low ", " low ", r3\n"                                         \
+    "sbc " high ", " high ", r3, asr #31\n"                               \
+    "lsrs " low ", " low ", #23\n"                                        \
+    "orr r5, " low ", " high ", lsl #9\n"
 
 /* Registers and stack:
  *   r0            weights of the element; while outputs are made: scales
- *   r1            the next element; while outputs are made: output
+ *   r1            the next element, or the pair before the next one; while outputs are made: output
  *   r2            the element; else a sum
- *   r3, lr        weights; else a sum, and free
+ *   r3, lr        weights; else a sum, and layer, 1 more while the last four channels are made
  *   r4, r5        the first sum of four channels, r6, r7 the second one
  *   r8 ... r11    the same of the next four channels
  *   r12           0xFF0000FF; while outputs are made: rounding
  *   sp + 0        scale_step
- *   sp + 4        1 while four more channels follow
+ *   sp + 4        lr, while channels with scales of their own are made
  *   sp + 8        layer
  *   sp + 12       where the elements end
  *   sp + 16       bytes from a block's first weights to where r0 starts
  *   sp + 20       where a block's code is entered
- *   sp + 24       three words of scales, where all channels share them
+ *   sp + 24       two words of scales, where all channels share them: the first one has its highest bit set
  *   sp + 36       r4 ... r11, lr of the caller
  * Stack: 72 bytes. */
 KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTER kibi_nonzero_sums *layer)
@@ -109,9 +134,10 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "cbnz r2, 4f\n"
         /* A copy of scales that all channels share is not read from flash again. */
         "ldr r1, [lr, #8]\n" /* scales */
-        "ldm r1, {r4, r5, r6}\n"
+        "ldrd r4, r5, [r1]\n"
+        "orr r4, r4, #0x80000000\n" /* shifts do not look at it */
         "add r1, sp, #24\n"
-        "stm r1, {r4, r5, r6}\n"
+        "strd r4, r5, [r1]\n"
         "str r1, [lr, #8]\n"
         "4:\n"
         /* Each loop is entered so that its last iteration ends with the last element. */
@@ -120,7 +146,7 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "rsb r4, r2, #0\n"
         "cbz r3, 6f\n"
         "and r4, r4, #7\n"
-        "ldrb r5, [r1], #2\n"
+        "ldrb r5, [r1]\n"
         "subs r5, r5, #8\n"
         "sub r1, r1, r4, lsl #1\n"
         "movs r3, #38\n"
@@ -140,26 +166,29 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "strd r2, r5, [sp, #12]\n"
         "str r6, [sp, #20]\n"
         "str r1, [lr, #4]\n"
+        "ldr r0, [lr]\n" /* filter */
+        ".balign 4\n" /* a branch to a wide instruction across words would take a cycle more */
         "5:\n" /* the next block */
-        "ldrd r0, r1, [lr]\n" /* filter, elements */
-        "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "ldr r1, [lr, #4]\n"  /* elements */
         "ldr r2, [lr, #32]\n" /* more */
+        "ldr r12, [sp, #16]\n"
+        "ldm r0!, {r4, r5, r6, r7, r8, r9, r10, r11}\n"
+        "add r0, r0, r12\n"
         "mov r3, #0x01010101\n"
         "smlal r4, r5, r2, r3\n"
         "smlal r8, r9, r2, r3\n"
         "bfc r3, #8, #16\n"
         "smlal r6, r7, r2, r3\n"
         "smlal r10, r11, r2, r3\n"
-        "ldr r2, [sp, #16]\n"
         "movw r12, #0x00FF\n"
         "movt r12, #0xFF00\n"
-        "add r0, r0, r2\n"
         "ldr pc, [sp, #20]\n"
         ".balign 4\n"
         "8:\n" /* eight elements an iteration */
         ELEMENT("0", "0", "4") ELEMENT("1", "8", "12") ELEMENT("2", "16", "20") ELEMENT("3", "24", "28"));
     __asm__ volatile(
         ELEMENT("4", "32", "36") ELEMENT("5", "40", "44") ELEMENT("6", "48", "52") ELEMENT("7", "56", "60")
+        SIZE("8b", "8 * 32")
         "ldr r2, [sp, #12]\n"
         "adds r0, r0, #64\n"
         "adds r1, r1, #8\n"
@@ -168,50 +197,33 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "b 2f\n"
         ".balign 4\n"
         "1:\n" /* eight listed elements an iteration */
-        LISTED("0") LISTED("2") LISTED("4") LISTED("6")
-        LISTED("8") LISTED("10") LISTED("12") LISTED("14")
-        "add.w r1, r1, #16\n" /* keeps the carry */
+        LISTED(".n r2, [r1, #2]") LISTED(".n r2, [r1, #4]") LISTED(".n r2, [r1, #6]") LISTED(".n r2, [r1, #8]")
+        LISTED(".n r2, [r1, #10]") LISTED(".n r2, [r1, #12]") LISTED(".n r2, [r1, #14]")
+        LISTED(".w r2, [r1, #16]!") /* 2 bytes longer */
+        SIZE("1b", "8 * 38 + 2")
         "bcc 1b\n");
     __asm__ volatile(
         "2:\n" /* the sums are complete */
         "ldr lr, [sp, #8]\n"
-        "ldrd r0, r1, [lr, #8]\n" /* scales, output */
-        "ldr r12, [lr, #28]\n"    /* rounding */
-        "movs r2, #1\n"
-        "3:\n" /* four channels: the lowest 24 bits of a sum are one, with its sign; of what is left, twice another one is made */
-        "str r2, [sp, #4]\n"
-        "sbfx r2, r6, #0, #24\n"
-        "subs r6, r6, r2\n"
-        "sbc r7, r7, r2, asr #31\n"
-        "lsrs r6, r6, #23\n"
-        "orr r6, r6, r7, lsl #9\n"
-        "subs r4, r4, r6, lsl #7\n"
-        "sbc r5, r5, r6, asr #25\n"
-        "subs r4, r4, r2, lsl #16\n"
-        "sbc r5, r5, r2, asr #16\n"
-        "sbfx r3, r4, #0, #24\n"
-        "subs r4, r4, r3\n"
-        "sbc r5, r5, r3, asr #31\n"
-        "lsrs r4, r4, #23\n"
-        "orr r5, r4, r5, lsl #9\n"
-        "ldr r4, [sp]\n"
+        "ldr r0, [lr, #8]\n"   /* scales */
+        "ldr r1, [lr, #12]\n"  /* output */
+        "ldr r12, [lr, #28]\n" /* rounding */
+        "3:\n" /* four channels */
+        SEPARATE("r4", "r5", "r6", "r7")
+        "ldr r4, [r0]\n"
+        "ldr r7, [r0, #4]\n"
         "cmp r4, #0\n"
-        "bne.w 9f\n"
-        "ldrd r4, r7, [r0]\n"
-        SCALE_FOUR);
+        "bpl.w 9f\n"
+        SCALE_FOUR("0", "1", "2", "3"));
     __asm__ volatile(
-        "10:\n" /* four channels are stored */
-        "ldr r2, [sp, #4]\n"
-        "mov r4, r8\n"
-        "mov r5, r9\n"
-        "mov r6, r10\n"
-        "mov r7, r11\n"
-        "subs r2, r2, #1\n"
-        "beq 3b\n"
-        "ldr lr, [sp, #8]\n"
+        SEPARATE("r8", "r9", "r10", "r11")
+        SCALE_FOUR("4", "5", "6", "7")
+        "adds r1, r1, #8\n"
+        "11:\n" /* eight channels are stored */
         "strd r0, r1, [lr, #8]\n"
         "ldr r0, [lr]\n"
-        "ldrd r2, r3, [lr, #16]\n" /* block_bytes, blocks */
+        "ldr r2, [lr, #16]\n" /* block_bytes */
+        "ldr r3, [lr, #20]\n" /* blocks */
         "add r0, r0, r2\n"
         "str r0, [lr]\n"
         "subs r3, r3, #1\n"
@@ -219,8 +231,19 @@ KIBI_NAKED __attribute__((aligned(4))) void kibi_nonzero_sums_s8(KIBI_IN_REGISTE
         "bne 5b\n"
         "add sp, sp, #36\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
-        "9:\n" /* channels have scales of their own */
+        "9:\n" /* channels have scales of their own: four, and the last four through the code above */
+        "str lr, [sp, #4]\n"
         SCALE("r3", "r6")
         SCALE("r2", "r5")
-        "b 10b\n");
+        "ldr lr, [sp, #4]\n"
+        "lsls r2, lr, #31\n"
+        "it ne\n"
+        "subne lr, lr, #1\n"
+        "bne 11b\n"
+        "add lr, lr, #1\n"
+        "mov r4, r8\n"
+        "mov r5, r9\n"
+        "mov r6, r10\n"
+        "mov r7, r11\n"
+        "b 3b\n");
 }

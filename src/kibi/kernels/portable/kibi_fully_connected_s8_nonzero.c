@@ -4,14 +4,14 @@
 #include "kibi_nonzero_sums_s8.h"
 #include "kibi_requantize.h"
 
-/* Cycles of a core with DSP instructions and without wait states: of an element for a block of channels, by itself and without gaps,
- * and to list it. Where a flash has wait states, a gap saves more. */
+/* Cycles of a core with DSP instructions and without wait states: of an element for a block of channels, by itself (at most) and
+ * without gaps, and to list it (at most). Where a flash has wait states, a gap saves more. */
 enum { ITSELF = 13, WITHOUT_GAPS = 11, LISTED = 8 };
 
 /* True if the products of elements that are not zero take longer than those of all, with the list of them. */
 static int is_dense(int32_t depth, int32_t zeros, int32_t blocks)
 {
-    return (depth - zeros) * (ITSELF * blocks) + LISTED * depth > depth * (WITHOUT_GAPS * blocks);
+    return ((ITSELF - WITHOUT_GAPS) * blocks + LISTED) * depth > ITSELF * blocks * zeros;
 }
 
 /* Raises the elements of a vector. */
