@@ -17,6 +17,8 @@ _PEER = {
 }
 """Instructions per multiply-accumulate that CMSIS-NN takes for these layers, measured with gcc at -O2."""
 
+_MODELS, _MOST_STACK = 8, 320
+"""How many models the benchmark has, and the most bytes of stack that one may take."""
 _CORES = [("cortex-m4",), ("rv32imac",), ("cortex-m33",), ("cortex-m3",), ("cortex-m0plus",)]
 
 
@@ -37,6 +39,14 @@ def test_layers_take_no_more_than_recorded(core: str) -> None:
 def test_models_take_no_more_than_recorded(model: str) -> None:
     """The same of two models; of all eight in `make check-all`."""
     _check(f"model {model}")
+
+
+def test_no_model_of_the_benchmark_takes_more_than_320_bytes_of_stack() -> None:
+    """As recorded, for a Cortex-M4 and balanced code."""
+    counts = json.loads((ROOT / "benchmarks" / "counts.json").read_text(encoding="utf-8"))["counts"]
+    stacks = {name: entry["stack_bytes"] for name, entry in counts.items() if name.startswith("model ")}
+    assert len(stacks) == _MODELS
+    assert {name: size_bytes for name, size_bytes in stacks.items() if size_bytes > _MOST_STACK} == {}
 
 
 @zoo.requires_zoo

@@ -229,7 +229,8 @@ static KIBI_NOINLINE void in_passes(int8_t *output, const int8_t *const *rows, c
             }
             b.flags += KIBI_PASS_TO_SUMS;
             do {
-                b.columns_end = address_before(widen(columns_of(&b), row, p, first, (p->output_width - left) * stride_of(p) - p->pad, pixels));
+                b.columns_end = address_before(widen(columns_of(&b), row, p, first,
+                                                     (p->output_width - left) * stride_of(p) - p->pad, pixels));
                 first += p->channels_at_once;
                 if (first == p->input_channels) {
                     first = 0;
