@@ -428,7 +428,9 @@ def test_float_sums_of_unusual_numbers(kernels: _Kernels, low: float, high: floa
         found = second.copy()
         rows = [kernels.place(first[:count]), found.ctypes.data]
         kernels.call(KernelCall.of("kibi_add_f32_lanes", values), found.ctypes.data, rows)
-        signs, wanted = (np.copysign(1, np.where(np.isnan(made), 1, made)) for made in (found[:count], expected[:count]))
+        signs, wanted = (
+            np.copysign(1, np.where(np.isnan(made), 1, made)) for made in (found[:count], expected[:count])
+        )
         np.testing.assert_array_equal(found[:count], expected[:count])
         np.testing.assert_array_equal(signs, wanted)
         np.testing.assert_array_equal(found[count:], second[count:])
