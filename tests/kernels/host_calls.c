@@ -12,13 +12,14 @@ typedef void kernel(void *output, const void *const *rows, const void *params, v
 
 #define MOST 4096
 
-extern kernel kibi_add_s8_lanes, kibi_add_s8_linear, kibi_conv2d_f32_lanes, kibi_conv2d_s8_lanes,
+extern kernel kibi_add_f32_lanes, kibi_add_s8_lanes, kibi_add_s8_linear, kibi_conv2d_f32_lanes, kibi_conv2d_s8_lanes,
     kibi_depthwise_conv2d_f32_lanes, kibi_depthwise_conv2d_s8_lanes;
 
 /* In the order of their names. */
 static kernel *const kernels[] = {
-    kibi_add_s8_lanes,    kibi_add_s8_linear,              kibi_conv2d_f32_lanes,
-    kibi_conv2d_s8_lanes, kibi_depthwise_conv2d_f32_lanes, kibi_depthwise_conv2d_s8_lanes,
+    kibi_add_f32_lanes,    kibi_add_s8_lanes,    kibi_add_s8_linear,
+    kibi_conv2d_f32_lanes, kibi_conv2d_s8_lanes, kibi_depthwise_conv2d_f32_lanes,
+    kibi_depthwise_conv2d_s8_lanes,
 };
 
 static int32_t number(void)

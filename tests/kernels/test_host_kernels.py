@@ -256,7 +256,7 @@ def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
     layers = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
     drawn = (
         case(name, seed)
-        for case, names in ((s8_case, ("ADD", *layers)), (f32_case, layers))
+        for case, names in ((s8_case, ("ADD", *layers)), (f32_case, ("ADD", *layers)))
         for name in names
         for seed in range(_DRAWN)
     )
@@ -411,6 +411,28 @@ def test_sums_rounded_once_of_all_pairs(kernels: _Kernels, factors: tuple[int, i
         rows = [kernels.place(first[:count]), found.ctypes.data]
         kernels.call(KernelCall.of(_LINEAR, values), found.ctypes.data, rows)
         np.testing.assert_array_equal(found[:count], expected[:count])
+        np.testing.assert_array_equal(found[count:], second[count:])
+
+
+@pytest.mark.parametrize(("low", "high"), [(-np.inf, np.inf), (0.0, 6.0)])
+def test_float_sums_of_unusual_numbers(kernels: _Kernels, low: float, high: float) -> None:
+    """NaN, infinities, zeros of both signs and subnormal numbers, over the second input."""
+    numbers = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 2**-140, -(2**-149), 3e38, -3e38, 5.9999995], np.float32)
+    first, second = (each.reshape(-1) for each in np.meshgrid(numbers, numbers))
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = first + second
+    raised = np.where(sums < low, np.float32(low), sums)
+    expected = np.where(raised > high, np.float32(high), raised)
+    for count in (len(first), 33, 1):
+        values = {"elements": count, "activation_min": low, "activation_max": high}
+        found = second.copy()
+        rows = [kernels.place(first[:count]), found.ctypes.data]
+        kernels.call(KernelCall.of("kibi_add_f32_lanes", values), found.ctypes.data, rows)
+        signs, wanted = (
+            np.copysign(1, np.where(np.isnan(made), 1, made)) for made in (found[:count], expected[:count])
+        )
+        np.testing.assert_array_equal(found[:count], expected[:count])
+        np.testing.assert_array_equal(signs, wanted)
         np.testing.assert_array_equal(found[count:], second[count:])
 
 

@@ -52,6 +52,14 @@ HOST_KERNELS = (
         ("tests/kernels/test_host_kernels.py", "-k", "equals_the_reference"),
     ),
     Mutation(
+        "kernels.host-float-add-takes-the-bound-for-nan",
+        "kernels/host/kibi_add_f32_lanes.c",
+        "block[i] = kibi_cut_f32(a[i] + b[i], low, high);",
+        "block[i] = a[i] + b[i] > low ? a[i] + b[i] < high ? a[i] + b[i] : high : low;",
+        "A sum that is not a number becomes the lower bound.",
+        ("tests/kernels/test_host_kernels.py", "-k", "unusual_numbers"),
+    ),
+    Mutation(
         "kernels.host-add-ends-with-the-first-input-twice",
         "kernels/host/kibi_add_s8_lanes.c",
         "memcpy(ends[1], b + i, left);",

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
-from kibi.kernels.params.binary import AddLanesParams, ScaledSumParams
+from kibi.kernels.params.binary import (
+    AddF32LanesParams,
+    AddLanesParams,
+    ClampedPairF32Params,
+    PairParams,
+    ScaledSumParams,
+)
 from kibi.kernels.params.conv2d import Conv2DF32Params, Conv2DS8Params
 from kibi.kernels.params.convolution_lanes import (
     Conv2DF32LanesParams,
@@ -105,9 +111,22 @@ def pack_depthwise_f32(call: KernelCall) -> KernelCall | None:
 def pack_add(call: KernelCall) -> KernelCall | None:
     """Returns the call with nothing packed; None if an input broadcasts."""
     layer = call.params_as(ScaledSumParams)
-    if layer.pieces > 1 or not layer.step1 or not layer.step2:
+    if _is_broadcast(layer):
         return None
     return replace(call, kernel="kibi_add_s8_lanes", params=AddLanesParams(**layer.scalars_for(AddLanesParams)))
+
+
+def pack_add_f32(call: KernelCall) -> KernelCall | None:
+    """The same of floats."""
+    layer = call.params_as(ClampedPairF32Params)
+    if _is_broadcast(layer):
+        return None
+    return replace(call, kernel="kibi_add_f32_lanes", params=AddF32LanesParams(**layer.scalars_for(AddF32LanesParams)))
+
+
+def _is_broadcast(layer: PairParams) -> bool:
+    """Whether an input is not one row of the output's shape."""
+    return layer.pieces > 1 or not layer.step1 or not layer.step2
 
 
 def _scalars(layer: Params, kind: type[Params]) -> dict[str, Any]:
@@ -201,5 +220,6 @@ HOST_LANES = (
     Variant("kibi_conv2d_f32_lanes", "kibi_fully_connected_f32", "host", _GOALS, pack_fully_connected_f32),
     Variant("kibi_depthwise_conv2d_f32_lanes", "kibi_depthwise_conv2d_f32", "host", _GOALS, pack_depthwise_f32),
     Variant("kibi_add_s8_lanes", "kibi_add_s8", "host", _GOALS, pack_add),
+    Variant("kibi_add_f32_lanes", "kibi_add_f32", "host", _GOALS, pack_add_f32),
     Variant("kibi_depthwise_conv2d_s8_lanes", "kibi_depthwise_conv2d_s8", "host", _GOALS, pack_depthwise),
 )

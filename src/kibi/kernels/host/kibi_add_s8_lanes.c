@@ -1,5 +1,5 @@
 /* ADD, int8, for processors with vectors. Source of the rule: TFLM, integer_ops/add.h, AddFunc. */
-#include "kibi_add_s8_lanes.h"
+#include "kibi_add_lanes.h"
 
 #include <string.h>
 

@@ -111,6 +111,20 @@ class ClampedPairParams(
     activation_max: int = number(DType.S32)
 
 
+class AddF32LanesParams(Params, kernels=("kibi_add_f32_lanes",)):
+    """ADD of two rows of f32 of the same shape, sixteen elements at a time."""
+
+    elements: int = number(DType.S32, "of the output, and of each input")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32, "applied after the minimum")
+    contract = """
+        require: 1 <= elements
+        input: 1 x elements
+        input: 1 x elements
+        output: elements
+    """
+
+
 class ClampedPairF32Params(
     PairParams,
     struct="kibi_clamped_pair_f32_params",

@@ -145,6 +145,14 @@ def _write_sum(call: Call, a: Numbers, b: Numbers, kind: DType) -> None:
     call.write(np.clip(found, p.activation_min, p.activation_max).astype(kind.numpy))
 
 
+@kernel("kibi_add_f32_lanes")
+def sum_of_float_rows(call: Call) -> None:
+    """ADD of two rows of f32 of one shape."""
+    p = call.numbers
+    a, b = (call.row(number, p.elements, "f4") for number in range(2))
+    call.write(cut(a + b, p.activation_min, p.activation_max))
+
+
 @kernel("kibi_add_s8_linear")
 def linear_sum(call: Call) -> None:
     """ADD or SUB of two rows of one shape, rounded once."""

@@ -1,6 +1,6 @@
 /* ADD: one output row of two inputs of the same size, sixteen elements side by side. */
-#ifndef KIBI_ADD_S8_LANES_H
-#define KIBI_ADD_S8_LANES_H
+#ifndef KIBI_ADD_LANES_H
+#define KIBI_ADD_LANES_H
 
 #include "kibi.h"
 
@@ -19,9 +19,16 @@ typedef struct {
     int32_t output_shift;
 } kibi_add_s8_lanes_params;
 
+typedef struct {
+    int32_t elements;     /* of the output, and of each input */
+    float activation_min;
+    float activation_max; /* applied after the minimum */
+} kibi_add_f32_lanes_params;
+
 /* output: [elements]; may be an input row, or begin below it.
  * rows: one pointer for each input.
  * scratch: none. */
 void kibi_add_s8_lanes(int8_t *output, const int8_t *const *rows, const kibi_add_s8_lanes_params *params, void *scratch);
+void kibi_add_f32_lanes(float *output, const float *const *rows, const kibi_add_f32_lanes_params *params, void *scratch);
 
 #endif
