@@ -96,7 +96,7 @@ def is_worth_it(graph: LoweredGraph, held: Plan, moved: Plan) -> bool:
     if saved > held.arena_bytes // PARTS:
         return True
     before, after = (_constants_read(graph, plan) for plan in (held, moved))
-    return after - before <= max(before // PARTS, _PRICE * before * saved // held.arena_bytes)
+    return after - before <= max(before // PARTS, _PRICE * before * saved // max(1, held.arena_bytes))
 
 
 def reads_more(graph: LoweredGraph, plan: Plan, room_bytes: int) -> bool:
