@@ -230,8 +230,8 @@ _SELECTION = (
     Mutation(
         "selection.lanes-add-what-broadcasts",
         "selection/host_lanes.py",
-        "if layer.pieces > 1 or not layer.step1 or not layer.step2:",
-        "if layer.pieces > 1 or not layer.step1:",
+        "return layer.pieces > 1 or not layer.step1 or not layer.step2",
+        "return layer.pieces > 1 or not layer.step1",
         "An addition of one number gets a kernel that reads on after it.",
         ("tests/kernels/test_host_kernels.py",),
     ),
