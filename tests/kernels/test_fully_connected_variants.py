@@ -10,7 +10,7 @@ import pytest
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params import PARAMS
-from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams
+from kibi.kernels.params.fully_connected_packed import FullyConnectedBlocksParams
 from kibi.ops.overlap import least_distance
 from kibi.quant import requantize
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS

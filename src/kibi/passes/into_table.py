@@ -15,7 +15,7 @@ from kibi.ops.elementwise.table import TableOperator
 from kibi.ops.elementwise.unary import RealUnary, Unary
 from kibi.passes.change import Change
 from kibi.passes.rewriting import Draft, Edit, apply
-from kibi.passes.tables import IDENTITY, Table, outputs_for, table_of_two, tables_of
+from kibi.passes.tables import IDENTITY, Table, outputs_for, tables_of
 
 NAME = "into-table"
 
@@ -88,7 +88,7 @@ def _functions(graph: Draft, view: NodeView) -> Iterator[_Way]:
             other = others.get(way.source)
             if other is not None:
                 places = tuple(sorted({*way.places, *other.places}))
-                yield _Way(way.source, table_of_two(view, way.table, other.table), places)
+                yield _Way(way.source, outputs_for(view, [way.table, other.table]).astype(np.int8), places)
 
 
 def _function_by_floats(graph: Draft, place: int, view: NodeView) -> _Way | None:

@@ -66,12 +66,6 @@ def tables_of(view: NodeView) -> tuple[Table, ...]:
     return tuple(_with_constant(view, place, element) for element in np.unique(np.asarray(constants[place])))
 
 
-def table_of_two(view: NodeView, first: Table, second: Table) -> Table:
-    """Returns the results of an operator on two s8 inputs for the elements of `first` and `second`, entry by entry."""
-    row = _with_shapes(view, {}, len(first))
-    return np.asarray(row.op.reference(row)([[first], [second]])).reshape(-1).astype(np.int8)
-
-
 def outputs_for(view: NodeView, given: Sequence[Array]) -> Array:
     """Returns the results of an operator on single elements of any type, for elements `[N]` of each row input."""
     row = _with_shapes(view, {}, len(given[0]))

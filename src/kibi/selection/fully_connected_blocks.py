@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
-from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams, FullyConnectedS8Params
+from kibi.kernels.params.fully_connected import FullyConnectedS8Params
+from kibi.kernels.params.fully_connected_packed import FullyConnectedBlocksParams
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32
 from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
@@ -17,6 +18,9 @@ from kibi.selection.sums import SimpleSums, channels_of, simple_sums
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_fully_connected_s8_blocks"
+
+LEAST_WEIGHTS_BY_ZEROS = 8192
+"""Of a layer that is worth the code that leaves out the products of zeros."""
 
 _BLOCK = 8
 """Output channels whose sums are made at once."""

@@ -11,7 +11,7 @@ from kibi.kernels.params.needed_parts import needed_parts
 from kibi.ops.overlap import least_distance
 from kibi.quant import wrap_s32
 from kibi.selection.conv2d_halves import flag_words
-from kibi.selection.fully_connected_blocks import Vectors, vectors_of, vectors_of_window
+from kibi.selection.fully_connected_blocks import LEAST_WEIGHTS_BY_ZEROS, Vectors, vectors_of, vectors_of_window
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_fully_connected_s8_halves"
@@ -25,8 +25,6 @@ _MOST_PADDED = 8
 """Of the channels, at most one part in so many may be without weights: they take as much flash as others."""
 _NUMBERS = 2 + _BLOCK
 """Of a block of channels, where zeros may be left out."""
-_LEAST_WEIGHTS = 8192
-"""Of a layer that is worth the code that leaves out zeros."""
 
 
 def pack_fully_connected(call: KernelCall) -> KernelCall | None:
@@ -49,7 +47,7 @@ def _packed(call: KernelCall, given: Conv2DS8Params | FullyConnectedS8Params, la
     blocks = weights.reshape(-1, _BLOCK, weights.shape[1])
     bias = np.pad(layer.bias, (0, padded))
     raised = np.ascontiguousarray((blocks + _RAISED).astype(np.uint8).transpose(0, 2, 1))
-    numbers = _NUMBERS if call.is_often_least and channels * pieces * piece >= _LEAST_WEIGHTS else 0
+    numbers = _NUMBERS if call.is_often_least and channels * pieces * piece >= LEAST_WEIGHTS_BY_ZEROS else 0
     params = FullyConnectedHalvesParams(
         filter=raised.reshape(-1).view("<i4"),
         breaks=_breaks(blocks, bias, numbers),

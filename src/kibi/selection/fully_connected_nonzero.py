@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibi.ir import KernelCall
-from kibi.kernels.params.fully_connected import FullyConnectedNonzeroParams, FullyConnectedS8Params
+from kibi.kernels.params.fully_connected import FullyConnectedS8Params
+from kibi.kernels.params.fully_connected_packed import FullyConnectedNonzeroParams
 from kibi.ops.overlap import least_distance
-from kibi.selection.fully_connected_blocks import Vectors, bounded_layer, scales_of, vectors_of
+from kibi.selection.fully_connected_blocks import LEAST_WEIGHTS_BY_ZEROS, Vectors, bounded_layer, scales_of, vectors_of
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_fully_connected_s8_nonzero"
@@ -15,8 +16,6 @@ _BLOCK = 8
 """Output channels whose sums are made at once."""
 _RAISED = 128
 """What weights are higher by than they are, so that they have no sign; also what elements are raised by, so that zero is 0."""
-_LEAST_WEIGHTS = 8192
-"""Of a layer that is worth the kernel's code."""
 
 
 def pack(call: KernelCall) -> KernelCall | None:
@@ -25,7 +24,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     channels, depth = given.output_channels, given.depth
     if not call.is_often_least or call.scratch_bytes < _scratch_bytes(given):
         return None
-    if channels % _BLOCK or channels * depth < _LEAST_WEIGHTS:
+    if channels % _BLOCK or channels * depth < LEAST_WEIGHTS_BY_ZEROS:
         return None
     layer = bounded_layer(given, vectors_of(call))
     if layer is None:

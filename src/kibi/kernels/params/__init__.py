@@ -17,6 +17,7 @@ from kibi.kernels.params import (
     depthwise_conv2d,
     detection,
     fully_connected,
+    fully_connected_packed,
     halves,
     movement,
     normalization,
@@ -34,8 +35,8 @@ from kibi.kernels.params.description import Field, FieldKind, Params, array, num
 
 _FAMILIES = (
     binary, control, convolution_lanes, conv2d, conv2d_packed, conv2d_s16_packed, conv2d_winograd, depthwise_conv2d,
-    transpose_conv, detection, fully_connected, halves, movement, normalization, odd_channels, pooling, recurrent, reductions,
-    resize, signal, unary, vectors,
+    transpose_conv, detection, fully_connected, fully_connected_packed, halves, movement, normalization, odd_channels, pooling,
+    recurrent, reductions, resize, signal, unary, vectors,
 )  # fmt: skip
 PARAMS: Mapping[str, type[Params]] = MappingProxyType(
     {

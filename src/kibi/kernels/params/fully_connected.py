@@ -1,7 +1,5 @@
 """Parameters of the kernels that multiply matrices: FULLY_CONNECTED and BATCH_MATMUL."""
 
-from types import MappingProxyType
-
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 from kibi.kernels.params.geometry import VectorsParams
@@ -242,110 +240,6 @@ class FullyConnectedS8AccumulateParams(Params, kernels=("kibi_fully_connected_s8
         input: 1 x piece
         output: vectors * output_channels
         scratch: 4 * vectors * output_channels aligned 4
-    """
-
-
-class FullyConnectedBlocksParams(Params, kernels=("kibi_fully_connected_s8_blocks",)):
-    """FULLY_CONNECTED of s8, or CONV_2D to rows of one pixel, in blocks of up to eight channels."""
-
-    filter: Array = array(
-        DType.S32,
-        "blocks of channels, with what their sums start from; the kernel's header describes a block",
-        is_packed=True,
-    )
-    scales: Array = array(
-        DType.S32,
-        "for two channels: a word with ~shift of both in its two lowest bytes, each 0 … 30, where shifts are to the "
-        "right by at least 1; and both multipliers, 0 … 2**31 - 1, or, where outputs are rounded once, factors as kibi_round_once "
-        "wants them; then those of the next two channels, or the same three words are those of all",
-        is_packed=True,
-    )
-    scale_step: int = number(
-        DType.S32,
-        "bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them",
-    )
-    piece: int = number(DType.S32, "neighbouring elements of an input vector")
-    pieces: int = number(DType.S32, "pieces of a vector")
-    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
-    row_elements: int = number(
-        DType.S32, "elements that follow one another in memory: more than piece only where pieces is 1"
-    )
-    output_channels: int = number(DType.S32)
-    rounding: int = number(DType.S32, "twice the output's zero point, plus 1")
-    clamps: int = number(
-        DType.S32, "0: outputs are clamped to the range of int8 alone; 1: to activation_min … activation_max"
-    )
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
-    rounds_once: int = number(DType.S32, "1: outputs are rounded once, with a fraction of 11 bits; 0: twice")
-    # A multiple is not negative. The rest of `row_elements // piece` is 0, so no factor of the product is negative.
-    contract = """
-        require: 1 <= min(piece, min(pieces, min(vectors, min(row_elements, output_channels))))
-        require: row_elements == row_elements // piece * piece
-        require: (row_elements - piece) * (pieces - 1) <= 0
-        require: vectors * piece == vectors * piece // row_elements * row_elements
-        require: scale_step <= 12
-        require: scale_step == scale_step // 12 * 12
-        array filter: ceil(output_channels, 2) * 2 * (1 + pieces * ceil(piece, 4))
-        array scales: 3 + (ceil(output_channels, 2) - 1) * scale_step // 4
-        input: vectors * piece // row_elements * pieces x row_elements
-        output: vectors * output_channels
-    """
-    parts = MappingProxyType(
-        {
-            "KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_ONCE": ("rounds_once <= 0",),
-            "KIBI_FULLY_CONNECTED_S8_BLOCKS_ROUNDED_TWICE": ("1 <= rounds_once",),
-        }
-    )
-
-
-class FullyConnectedNonzeroParams(Params, kernels=("kibi_fully_connected_s8_nonzero",)):
-    """FULLY_CONNECTED of s8 without the products of elements that are zero, in blocks of eight channels."""
-
-    time_depends_on_elements = True
-    # Of 64 bits, so that no element's weights are in two reads of a flash.
-    filter: Array = array(
-        DType.S64,
-        "blocks of channels, with what their sums start from; the kernel's header describes a block",
-        is_packed=True,
-    )
-    scales: Array = array(
-        DType.S32,
-        "for two channels: a word with ~shift of both in its two lowest bytes, each 0 … 30, where shifts are to the "
-        "right by at least 1; and both multipliers, 0 … 2**31 - 1; then those of the next two channels, or the same three "
-        "words are those of all",
-        is_packed=True,
-    )
-    scale_step: int = number(
-        DType.S32,
-        "bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them",
-    )
-    piece: int = number(DType.S32, "neighbouring elements of an input vector")
-    pieces: int = number(DType.S32, "pieces of a vector")
-    vectors: int = number(DType.S32, "input vectors, and output vectors, of a step")
-    row_elements: int = number(
-        DType.S32, "elements that follow one another in memory: more than piece only where pieces is 1"
-    )
-    output_channels: int = number(DType.S32, "a multiple of 8")
-    rounding: int = number(DType.S32, "twice the output's zero point, plus 1")
-    clamps: int = number(
-        DType.S32, "0: outputs are clamped to the range of int8 alone; 1: to activation_min … activation_max"
-    )
-    activation_min: int = number(DType.S32)
-    activation_max: int = number(DType.S32)
-    contract = """
-        require: 1 <= min(piece, min(pieces, min(vectors, min(row_elements, output_channels))))
-        require: output_channels == output_channels // 8 * 8
-        require: row_elements == row_elements // piece * piece
-        require: (row_elements - piece) * (pieces - 1) <= 0
-        require: vectors * piece == vectors * piece // row_elements * row_elements
-        require: scale_step <= 12
-        require: scale_step == scale_step // 12 * 12
-        array filter: output_channels // 8 * (4 + pieces * piece)
-        array scales: 3 + (output_channels // 2 - 1) * scale_step // 4
-        input: vectors * piece // row_elements * pieces x row_elements
-        output: vectors * output_channels
-        scratch: 4 * (ceil(pieces * piece + 2, 4) + ceil(pieces * piece, 4)) aligned 4
     """
 
 

@@ -11,7 +11,7 @@ from kibi.kernels.params.conv2d_packed import (
 from kibi.kernels.params.conv2d_winograd import Conv2DWinogradParams
 from kibi.kernels.params.depthwise_conv2d import Depthwise3x3Params, DepthwiseColumnsParams
 from kibi.kernels.params.description import Params, array, number
-from kibi.kernels.params.fully_connected import FullyConnectedBlocksParams
+from kibi.kernels.params.fully_connected_packed import FullyConnectedBlocksParams
 
 _COUNT = "channels that the fast kernel's other constants do not describe, at least 1"
 

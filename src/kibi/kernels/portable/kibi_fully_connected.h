@@ -163,8 +163,8 @@ typedef struct {
     /* blocks of channels, with what their sums start from; the kernel's header describes a block */
     const int32_t *filter;
     /* for two channels: a word with ~shift of both in its two lowest bytes, each 0 ... 30, where shifts are to the
-     * right by at least 1; and both multipliers, 0 ... 2**31 - 1, or, where outputs are rounded once, factors as
-     * kibi_round_once wants them; then those of the next two channels, or the same three words are those of all */
+     * right by at least 1; and both multipliers, 0 ... 2**31 - 1; then those of the next two channels, or the same
+     * three words are those of all */
     const int32_t *scales;
     /* bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them */
     int32_t scale_step;
@@ -178,7 +178,9 @@ typedef struct {
     int32_t clamps;
     int32_t activation_min;
     int32_t activation_max;
-    int32_t rounds_once;   /* 1: outputs are rounded once, with a fraction of 11 bits; 0: twice */
+    /* 1: outputs are rounded once, with a fraction of 11 bits, and instead of multipliers scales has factors as
+     * kibi_round_once wants them; 0: twice */
+    int32_t rounds_once;
 } kibi_fully_connected_s8_blocks_params;
 
 /* FULLY_CONNECTED, or CONV_2D to rows of one pixel, from weights that were packed ahead of time.
@@ -383,8 +385,8 @@ typedef struct {
     /* blocks of channels, with what their sums start from; the kernel's header describes a block */
     const int32_t *filter;
     /* for two channels: a word with ~shift of both in its two lowest bytes, each 0 ... 30, where shifts are to the
-     * right by at least 1; and both multipliers, 0 ... 2**31 - 1, or, where outputs are rounded once, factors as
-     * kibi_round_once wants them; then those of the next two channels, or the same three words are those of all */
+     * right by at least 1; and both multipliers, 0 ... 2**31 - 1; then those of the next two channels, or the same
+     * three words are those of all */
     const int32_t *scales;
     /* bytes from the words of two channels to those of the next two: 12, or 0 where all channels share them */
     int32_t scale_step;
@@ -399,7 +401,9 @@ typedef struct {
     int32_t clamps;
     int32_t activation_min;
     int32_t activation_max;
-    int32_t rounds_once;           /* 1: outputs are rounded once, with a fraction of 11 bits; 0: twice */
+    /* 1: outputs are rounded once, with a fraction of 11 bits, and instead of multipliers scales has factors as
+     * kibi_round_once wants them; 0: twice */
+    int32_t rounds_once;
     int32_t odd_count;             /* channels that the fast kernel's other constants do not describe, at least 1 */
     const int8_t *odd_filter;      /* [odd_count][pieces][piece] */
     const int32_t *odd_numbers;    /* [odd_count]: the numbers of the channels */
