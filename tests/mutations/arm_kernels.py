@@ -241,7 +241,7 @@ ARM_KERNELS = (
     ),
     Mutation(
         "kernels.m4-words-at-the-left-edge-are-not-shifted",
-        "kernels/armv7em/kibi_conv2d_s8_block_rows.h",
+        "kernels/armv7em/kibi_conv2d_s8_block_windows.h",
         "first < 0 ? -8 * first : 0;",
         "first < 0 ? 0 : 0;",
         "A window that begins outside has the columns of one that begins inside.",
