@@ -11,6 +11,7 @@ from hypothesis import settings
 from kibi.tflm import Oracle
 from tests.support.amount import mark_shares
 from tests.support.oracle import check_oracle
+from tests.support.plans import shared_plans
 from tests.support.zoo import check_zoo
 
 # A shell that starts the tests in the background lets them ignore SIGINT, and so all that they start.
@@ -44,6 +45,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         check_zoo()
     if item.get_closest_marker("oracle"):
         check_oracle()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plans_are_shared() -> Iterator[None]:
+    """Plans each model once with the same options."""
+    with shared_plans():
+        yield
 
 
 @pytest.fixture(scope="session")
