@@ -407,6 +407,22 @@ KERNELS = (
         ("tests/kernels/test_stateful.py", "-k", "svdfs_in_blocks"),
     ),
     Mutation(
+        "kernels.svdf-blocks-round-negative-sums-up",
+        "kernels/armv7em/kibi_svdf_s8_blocks.c",
+        "bic r2, r8, \\\\sum, asr #31",
+        "bic r2, r8, \\\\sum, lsr #31",
+        "The switch of results depends on the wrong bit.",
+        ("tests/kernels/test_stateful.py", "-k", "svdfs_in_blocks"),
+    ),
+    Mutation(
+        "kernels.switched-rounding-forgets-halves-below-zero",
+        "selection/switched_rounding.py",
+        "- (levels <= 0)",
+        "- (levels < 0)",
+        "Sums that N4 rounds to zero become -1.",
+        ("tests/selection/test_switched_rounding.py",),
+    ),
+    Mutation(
         "kernels.lstm-blocks-round-negative-sums-up",
         "selection/lstm_blocks.py",
         "np.where(is_twice, -128, 0)",

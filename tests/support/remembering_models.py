@@ -51,26 +51,36 @@ def _float_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, mem
     )
 
 
-def integer_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int) -> Case:
-    """Of s8, with a state of s8 or of s16."""
-    b, is_wide = ModelBuilder(), flip(c)
+def integer_svdf(
+    c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int, *, is_usual: bool = False
+) -> Case:
+    """Of s8, with a state of s8 or of s16; `is_usual`: of s8, shifted as much as a trained layer, after a RELU or without."""
+    b, is_wide = ModelBuilder(), not is_usual and flip(c)
     batches, depth = shape
     dtype = DType.S16 if is_wide else DType.S8
     source, weights, time = scale(c, -12, 0), scale(c, -12, 0), scale(c, -16, -5)
     state = float(np.float32(source * weights * 16 * scale(c, -6, 6)))
     sums = float(np.float32(state) * np.float32(time))
     output = float(np.float32(sums * 2**8 * scale(c, -12, 6)))
+    bias_ends: tuple[int, ...] = (1 << 12,)
+    if is_usual:
+        first, second = ((1 + c.integer(0, 4095) / 4096) * 2 ** c.integer(4, most) for most in (10, 8))
+        state = float(np.float32(source * weights * first))
+        sums = float(np.float32(state) * np.float32(time))
+        output, bias_ends = float(np.float32(sums * second)), (1 << 8, 1 << 12, 1 << 29)
     # 2**31 less the bias holds as many products of s16, and their sums.
     most = 127 if dtype is DType.S8 else min(32767, (1 << 15) // (2 * memory * rank))
     rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))
+    end = c.one_of(bias_ends) if is_usual else bias_ends[0]
     operands = [
         b.input(shape, DType.S8, source, zero_point(c)),
         b.constant(elements(c, (filters, depth)), weights, 0),
         b.constant(rng.integers(-most, most + 1, (filters, memory)).astype(dtype.numpy), time, 0),
-        b.constant(rng.integers(-(1 << 12), 1 << 12, (filters // rank,)).astype(np.int32), sums, 0),
+        b.constant(rng.integers(-end, end, (filters // rank,)).astype(np.int32), sums, 0),
         b.tensor((batches, filters * memory), dtype, state, 0 if is_wide else zero_point(c), variable=True),
     ]
-    result = b.tensor((batches, filters // rank), DType.S8, output, zero_point(c))
+    zero = c.one_of((-128, -128, -1, 0, 5, 127)) if is_usual else zero_point(c)
+    result = b.tensor((batches, filters // rank), DType.S8, output, zero)
     return _several(
         "SVDF", b, operands, result, lambda: elements(c, shape), rank=rank, fused_activation_function="RELU"
     )

@@ -5,59 +5,116 @@ from numpy.typing import NDArray
 
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
+from kibi.kernels.params.needed_parts import needed_parts
 from kibi.kernels.params.recurrent import SvdfS8BlocksParams, SvdfS8Params
-from kibi.quant import wrap_s32
+from kibi.quant import Multiplier, wrap_s32
+from kibi.selection.packed_pairs import fit_words, packed_pairs, starts, words
+from kibi.selection.switched_rounding import SwitchedRounding, switched_rounding, with_near_ends
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_svdf_s8_blocks"
 
 _BLOCK = 4
 _LEAST_MEMORY = 8
+_RESULT_BITS = 12
+_OUTPUT_BITS = 8
+"""Of fractions, as the kernel has them."""
+_MOST_RESULT_SWITCH = 1 << _RESULT_BITS
+_MOST_OUTPUT_SWITCH = 31
+_SWITCHED_SUM = 1 << 27
+"""Of outputs, sums that have a switch stay below it in magnitude."""
 
 
 def pack(call: KernelCall) -> KernelCall | None:
-    """Packs a call of `kibi_svdf_s8`; returns None for other shapes, or where sums are shifted to the left."""
+    """Packs a call of `kibi_svdf_s8`; returns None for other shapes, or where one product does not round its sums."""
     given = call.params_as(SvdfS8Params)
     memory, depth, units = given.memory, given.depth, given.units
     if given.filters_per_unit > 1 or units % _BLOCK or memory % 4 or memory < _LEAST_MEMORY:
         return None
-    if max(given.feature_shift, given.output_shift) >= 0:
-        return None
     times = given.weights_time.reshape(units, memory).astype(np.int64)
+    weights = given.weights_feature.reshape(units, depth).astype(np.int64)
     # What is kept has a zero point, which the bias takes away.
     bias = given.bias.astype(np.int64) - given.state_zero_point * times.sum(axis=1)
-    weights = given.weights_feature.reshape(units, depth).astype(np.int64)
+    least, most = _ends(times, bias)
+    if max(-least.min() - 1, most.max()) >= 1 << 31:
+        return None
+    levels = (-127 - given.output_zero_point, 127 - given.output_zero_point)
+    output_scale = Multiplier(given.output_multiplier, given.output_shift)
+    # A large bias makes one output of all sums; a smaller one does, too.
+    near = with_near_ends(output_scale, least, most, levels)
+    results = switched_rounding(
+        Multiplier(given.feature_multiplier, given.feature_shift), _both(*_ends(weights, given.feature_bias)), (-127, 127),
+        bits=_RESULT_BITS, most_switch=_MOST_RESULT_SWITCH,
+    )  # fmt: skip
+    outputs = switched_rounding(
+        output_scale, _both(least + near, most + near), levels, bits=_OUTPUT_BITS, most_switch=_MOST_OUTPUT_SWITCH
+    )
+    if results is None or outputs is None or (outputs.switch and not _is_small(outputs)):
+        return None
     whole = depth - depth % 4
     rest = np.pad(weights[:, whole:], ((0, 0), (0, -depth % 4)))
-    features = _words(np.concatenate([rest, weights[:, :whole]], axis=1), given.feature_bias)
-    kept = _words(times, bias)
-    scales = [
-        [2 * given.feature_multiplier, ~given.feature_shift, 1],
-        [2 * given.output_multiplier, ~given.output_shift, 2 * given.output_zero_point + 1],
-    ]
+    features = np.concatenate([rest, weights[:, :whole]], axis=1) if depth % 4 else weights
+    is_paired = fit_words(packed_pairs(features))
+    words_of = _in_pairs if is_paired else _in_bytes
+    kept = _in_bytes(times, bias + near, outputs.addend)
     first = memory // 4 - 2
     ordered = np.concatenate([kept[:, 1 : 1 + first], kept[:, :1], kept[:, 1 + first :]], axis=1)
+    made = words_of(features, given.feature_bias, results.addend)
     blocks = [
-        np.concatenate([features[unit : unit + _BLOCK].T.reshape(-1), ordered[unit : unit + _BLOCK].reshape(-1)])
+        np.concatenate([made[unit : unit + _BLOCK].T.reshape(-1), ordered[unit : unit + _BLOCK].reshape(-1)])
         for unit in range(0, units, _BLOCK)
     ]
     params = SvdfS8BlocksParams(
         weights=np.concatenate(blocks),
-        scales=wrap_s32(np.array(scales, np.int64)).astype(np.int32).reshape(-1),
         batches=given.batches,
         depth=depth,
         units=units,
         memory=memory,
         state_zero_point=given.state_zero_point,
+        is_paired=int(is_paired),
+        result_factor=results.factor,
+        result_switch=results.switch,
+        output_factor=outputs.factor,
+        output_switch=(given.output_zero_point << _OUTPUT_BITS) + outputs.switch,
     )
     # A vector is read until its last block is computed, which is before its last unit is: the general kernel's distance is enough.
-    return KernelCall(_KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes)
+    return KernelCall(
+        _KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes, features=needed_parts(params)
+    )
 
 
-def _words(weights: NDArray[np.int64], bias: Array) -> NDArray[np.int32]:
-    """Returns `[filters, 1 + fours]`: what a sum starts from, modulo 2**32, and four weights to a word."""
-    fours = np.ascontiguousarray(weights.astype(np.int8)).view("<i4")
-    return np.concatenate([wrap_s32(np.asarray(bias, np.int64)).astype(np.int32)[:, None], fours], axis=1)
+def _is_small(rounding: SwitchedRounding) -> bool:
+    """True if the kernel tells the signs of all sums of outputs."""
+    return -_SWITCHED_SUM <= rounding.least <= rounding.most < _SWITCHED_SUM
+
+
+def _ends(weights: NDArray[np.int64], bias: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the largest sums `[filters]` of elements of s8."""
+    above, below = np.maximum(weights, 0).sum(axis=1), np.minimum(weights, 0).sum(axis=1)
+    return bias - 128 * above + 127 * below, bias + 127 * above - 128 * below
+
+
+def _both(least: NDArray[np.int64], most: NDArray[np.int64]) -> tuple[int, int]:
+    """The ends of all filters."""
+    return int(least.min()), int(most.max())
+
+
+def _in_pairs(weights: NDArray[np.int64], bias: Array, addend: int) -> NDArray[np.int32]:
+    """Returns `[filters, 1 + fours]`: what a sum starts from, modulo 2**32, and four weights to a word, in packed pairs."""
+    packed = packed_pairs(weights)
+    return np.concatenate([_raised(starts(bias, packed), 1, addend), words(packed)], axis=1)
+
+
+def _in_bytes(weights: NDArray[np.int64], bias: Array, addend: int) -> NDArray[np.int32]:
+    """The same with a weight in each byte."""
+    packed = np.ascontiguousarray(weights.astype(np.int8)).view("<i4").astype(np.int32)
+    return np.concatenate([_raised(bias, 256, addend), packed], axis=1)
+
+
+def _raised(bias: Array, factor: int, addend: int) -> NDArray[np.int32]:
+    """Returns `[filters, 1]`: so many times the bias, plus the addend, modulo 2**32."""
+    raised: NDArray[np.int32] = wrap_s32(bias.astype(np.int64) * factor + addend).astype(np.int32)[:, None]
+    return raised
 
 
 SVDF_BLOCKS = Variant(_KERNEL, "kibi_svdf_s8", "armv7em", frozenset(Goal), pack)

@@ -1,5 +1,7 @@
 """Parameters of the kernels of layers that remember: UNIDIRECTIONAL_SEQUENCE_LSTM and SVDF."""
 
+from types import MappingProxyType
+
 from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 
@@ -235,12 +237,6 @@ class SvdfS8BlocksParams(_SvdfParams, kernels=("kibi_svdf_s8_blocks",), pointers
         "blocks of units; the kernel's header describes a block",
         is_packed=True,
     )
-    scales: Array = array(
-        DType.S32,
-        "[2][3], of results, then of outputs: the doubled multiplier, modulo 2**32; ~shift, 0 … 30, of a shift to the right; "
-        "twice what is added to what is scaled, plus 1",
-        is_packed=True,
-    )
     batches: int = number(DType.S32)
     depth: int = number(DType.S32, "elements of an input vector")
     units: int = number(DType.S32, "a multiple of 4")
@@ -248,16 +244,26 @@ class SvdfS8BlocksParams(_SvdfParams, kernels=("kibi_svdf_s8_blocks",), pointers
         DType.S32, "results of each filter that are kept, the newest ones: a multiple of 4, at least 8"
     )
     state_zero_point: int = number(DType.S32, "-128 … 127")
+    is_paired: int = number(DType.S32, "1: words of weights over the input hold packed pairs; 0: a weight in each byte")
+    result_factor: int = number(DType.S32, "0 … 2**31 - 1: rule N55, of results, with 12 bits of a fraction")
+    result_switch: int = number(DType.S32, "0 … 4096")
+    output_factor: int = number(DType.S32, "0 … 2**31 - 1: the same of outputs, with 8 bits of a fraction")
+    output_switch: int = number(DType.S32, "-32768 … 32767: 0 … 31, plus 256 times the output's zero point")
     contract = """
+        require: 0 <= is_paired <= 1
         require: 8 <= memory
         require: units == units // 4 * 4
         require: memory == memory // 4 * 4
         array weights: units * (2 + ceil(depth, 4) + memory // 4)
-        array scales: 6
-        require: 0 <= least(scales, 1, 3) + 0
-        require: most(scales, 1, 3) <= 30
-        state: batches * units * memory of 1
+        state: batches * units * memory // 4 of 4
     """
+    parts = MappingProxyType(
+        {
+            "KIBI_SVDF_S8_BLOCKS_OF_PAIRS": ("is_paired <= 0",),
+            "KIBI_SVDF_S8_BLOCKS_OF_BYTES": ("1 <= is_paired",),
+            "KIBI_SVDF_S8_BLOCKS_OF_LONG_MEMORIES": ("memory <= 8",),
+        }
+    )
 
 
 class SvdfS8S16Params(_SvdfFiltersParams, kernels=("kibi_svdf_s8_s16",), pointers_first=True):

@@ -4,38 +4,75 @@
 #include "kibi_requantize.h"
 #include "kibi_svdf.h"
 
-enum { BLOCK = 4 };
+enum { BLOCK = 4, RESULT_BITS = 12, OUTPUT_BITS = 8 };
 
-/* A sum, scaled. scale: the doubled multiplier, ~shift, twice what is added, plus 1. */
-static int32_t scaled(uint32_t sum, const int32_t scale[3])
+/* The high half of a sum times a factor: rule N55. */
+static int32_t product(uint32_t sum, int32_t factor)
 {
-    const int32_t value = kibi_requantize((int32_t)sum, (int32_t)((uint32_t)scale[0] >> 1), ~scale[1]);
-    return kibi_clamp(kibi_wrapping_add(value, scale[2] >> 1), -128, 127);
+    return (int32_t)((int64_t)(int32_t)sum * factor >> 32);
 }
 
-/* A sum, plus the products of up to four elements and the weights in a word. */
-static uint32_t add_word(uint32_t sum, int32_t word, const int8_t *x, int32_t count)
+/* A filter's newest result, from 256 times its sum. */
+static int32_t result_of(uint32_t sum, const kibi_svdf_s8_blocks_params *p)
+{
+    const int32_t added = (int32_t)sum < 0 ? 0 : p->result_switch;
+    return kibi_clamp((added + product(sum, p->result_factor)) >> RESULT_BITS, -128, 127);
+}
+
+/* The same of an output: five bits of the switch count, and only where a sum has no minus. */
+static int32_t output_of(uint32_t sum, const kibi_svdf_s8_blocks_params *p)
+{
+    const int32_t added = (int32_t)((uint32_t)p->output_switch & ~(sum >> 27));
+    return kibi_clamp((added + product(sum, p->output_factor)) >> OUTPUT_BITS, -128, 127);
+}
+
+/* The lowest byte of a word, with its sign. */
+static int32_t low_byte(uint32_t word)
+{
+    return (int32_t)(word & 0x7Fu) - (int32_t)(word & 0x80u);
+}
+
+/* A sum, plus 256 times the products of up to four elements and the weights in a word. */
+static uint32_t add_word(uint32_t sum, uint32_t word, const int8_t *x, int32_t count)
 {
     for (int32_t k = 0; k < count && k < 4; ++k) {
-        const uint32_t byte = (uint32_t)word >> 8 * k;
-        sum += (uint32_t)(((int32_t)(byte & 0x7Fu) - (int32_t)(byte & 0x80u)) * x[k]);
+        sum += 256u * (uint32_t)(low_byte(word >> 8 * k) * x[k]);
     }
     return sum;
 }
 
-/* The sums of four filters over the input. Returns the next word. */
-static const int32_t *filter_sums(uint32_t sums[BLOCK], const int32_t *from, const int8_t *x, int32_t count)
+/* The same of packed pairs: a half is 256 times the first of two weights, plus the second one, of which 127 is added, too. */
+static uint32_t add_pairs(uint32_t sum, uint32_t word, const int8_t *x, int32_t count)
 {
-    const int32_t whole = count - count % 4;
+    for (int32_t k = 0; k < count && k < 4; k += 2) {
+        const uint32_t half = word >> 8 * k;
+        const int32_t second = low_byte(half);
+        const int32_t first = low_byte((half - (uint32_t)second) >> 8);
+        sum += 256u * (uint32_t)(first * x[k]) + 127u * (uint32_t)second;
+        sum += k + 1 < count ? 256u * (uint32_t)(second * x[k + 1]) : 0u;
+    }
+    return sum;
+}
+
+/* The same as the layer has its weights. */
+static uint32_t add_four(const kibi_svdf_s8_blocks_params *p, uint32_t sum, uint32_t word, const int8_t *x, int32_t count)
+{
+    return p->is_paired != 0 ? add_pairs(sum, word, x, count) : add_word(sum, word, x, count);
+}
+
+/* The sums of four filters over the input. Returns the next word. */
+static const int32_t *filter_sums(uint32_t sums[BLOCK], const int32_t *from, const int8_t *x, const kibi_svdf_s8_blocks_params *p)
+{
+    const int32_t whole = p->depth - p->depth % 4;
     for (int32_t o = 0; o < BLOCK; ++o) {
         sums[o] = (uint32_t)*from++;
     }
-    for (int32_t o = 0; whole < count && o < BLOCK; ++o) {
-        sums[o] = add_word(sums[o], *from++, x + whole, count - whole);
+    for (int32_t o = 0; whole < p->depth && o < BLOCK; ++o) {
+        sums[o] = add_four(p, sums[o], (uint32_t)*from++, x + whole, p->depth - whole);
     }
     for (int32_t k = 0; k < whole; k += 4) {
         for (int32_t o = 0; o < BLOCK; ++o) {
-            sums[o] = add_word(sums[o], *from++, x + k, 4);
+            sums[o] = add_four(p, sums[o], (uint32_t)*from++, x + k, 4);
         }
     }
     return from;
@@ -48,7 +85,7 @@ static const int32_t *kept_sum(uint32_t *sum, const int32_t *from, const int8_t 
     const int32_t first = memory - 8;
     *sum = (uint32_t)from[first / 4];
     for (int32_t k = 0; k < memory; k += 4) {
-        *sum = add_word(*sum, from[k / 4 + (k < first ? 0 : 1)], state + k, 4);
+        *sum = add_word(*sum, (uint32_t)from[k / 4 + (k < first ? 0 : 1)], state + k, 4);
     }
     return from + memory / 4 + 1;
 }
@@ -57,7 +94,6 @@ void kibi_svdf_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_s
                          void *const *states)
 {
     const kibi_svdf_s8_blocks_params *const p = params;
-    const int32_t *const scales = KIBI_AT(int32_t, p, scales);
     const int8_t *x = rows[0];
     int8_t *state = (int8_t *)states[0];
     (void)scratch;
@@ -65,13 +101,13 @@ void kibi_svdf_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_s
         const int32_t *from = KIBI_AT(int32_t, p, weights);
         for (int32_t unit = 0; unit < p->units; unit += BLOCK) {
             uint32_t sums[BLOCK];
-            from = filter_sums(sums, from, x, p->depth);
+            from = filter_sums(sums, from, x, p);
             for (int32_t o = 0; o < BLOCK; ++o) {
                 uint32_t sum;
                 (void)memmove(state, state + 1, (size_t)p->memory - 1u);
-                state[p->memory - 1] = (int8_t)(scaled(sums[o], scales) + p->state_zero_point);
+                state[p->memory - 1] = (int8_t)(result_of(sums[o], p) + p->state_zero_point);
                 from = kept_sum(&sum, from, state, p->memory);
-                *output++ = (int8_t)scaled(sum, scales + 3);
+                *output++ = (int8_t)output_of(sum, p);
                 state += p->memory;
             }
         }

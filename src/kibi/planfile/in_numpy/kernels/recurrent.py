@@ -163,28 +163,30 @@ def svdf(call: Call) -> None:
 
 @kernel("kibi_svdf_s8_blocks")
 def svdf_blocks(call: Call) -> None:
-    """SVDF of s8 from packed weights: rule N36."""
+    """SVDF of s8 from packed weights: rules N36 and N55."""
     p = call.numbers
     fours, kept = -(-p.depth // 4), p.memory // 4
     blocks = call.array("weights", p.units // 4, 4 * (2 + fours + kept))
     features = blocks[:, : 4 * (1 + fours)].reshape(-1, 1 + fours, 4).transpose(0, 2, 1).reshape(p.units, 1 + fours)
-    weights, rest = np.ascontiguousarray(features[:, 1:]).view(np.int8).astype(np.int64), p.depth % 4
+    words, rest = np.ascontiguousarray(features[:, 1:]), p.depth % 4
+    weights = (packed_pairs(words) if p.is_paired else words.view(np.int8).astype(np.int64)).reshape(p.units, -1)
+    raised = features[:, 0] + 127 * p.is_paired * weights[:, 1::2].sum(axis=1)
     # Elements after whole fours are the first of the weights.
     weights = np.concatenate([weights[:, 4:], weights[:, :rest]], axis=1) if rest else weights
     ordered, start = blocks[:, 4 * (1 + fours) :].reshape(p.units, 1 + kept), kept - 2
     times = np.ascontiguousarray(np.delete(ordered, start, axis=1)).view(np.int8).astype(np.int64)
-    (feature, feature_shift, _), (result, shift, twice) = call.array("scales", 2, 3).tolist()
 
     def results(vectors: Numbers) -> Numbers:
-        sums = products(vectors[None], weights.T[None])[0] + features[:, 0]
-        scaled = requantize(wrap_s32(sums), (feature & 0xFFFFFFFF) >> 1, ~feature_shift)
+        sums = wrap_s32(256 * products(vectors[None], weights.T[None])[0] + raised)
+        scaled = np.where(sums < 0, 0, p.result_switch) + (sums * p.result_factor >> 32) >> 12
         newest: Numbers = (np.clip(scaled, -128, 127) + p.state_zero_point).astype(np.int8)
         return newest
 
     state = _remembered(call, "|i1", results).astype(np.int64)
-    sums = (state * times).sum(axis=2) + ordered[:, start]
-    scaled = requantize(wrap_s32(sums), (result & 0xFFFFFFFF) >> 1, ~shift) + (twice >> 1)
-    call.write(np.clip(wrap_s32(scaled), -128, 127).astype(np.int8))
+    sums = wrap_s32(256 * (state * times).sum(axis=2) + ordered[:, start])
+    added = p.output_switch & ~((sums & 0xFFFFFFFF) >> 27)
+    scaled = added + (sums * p.output_factor >> 32) >> 8
+    call.write(np.clip(scaled, -128, 127).astype(np.int8))
 
 
 def _rest_last(starts: Numbers, words: NDArray[np.int32], rest: int) -> tuple[Numbers, Numbers]:
