@@ -38,6 +38,7 @@ _WIDER = tuple(
         (16, 5, (3, 3), 1, (3, 6), 1), (3, 9, (3, 3), 1, (4, 7), 1), (1, 8, (4, 8), 2, (5, 20), 1),
         (8, 4, (3, 3), 1, (5, 6), 2), (3, 4, (2, 3), 1, (4, 7), 2), (64, 4, (3, 3), 1, (3, 4), 1), (40, 3, (2, 3), 1, (2, 5), 1),
         (1, 2, (1, 3), 1, (1, 3), 1), (8, 6, (1, 1), 1, (2, 1), 1), (33, 1, (1, 1), 1, (1, 4), 1),
+        (3, 9, (3, 3), 1, (3, 12), 1), (5, 4, (2, 3), 1, (3, 11), 1), (4, 6, (3, 2), 1, (4, 14), 2),
         (1, 3, (5, 1), 1, (6, 5), 1), (1, 6, (3, 2), 1, (5, 6), 1), (5, 4, (2, 3), 1, (4, 7), 1),
     )
 )  # fmt: skip
@@ -55,7 +56,7 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
 
 def _packed(graph: Graph, goal: Goal = Goal.BALANCED) -> list[KernelCall]:
     """The calls of the variants that fit, in the order in which they are asked."""
-    call = graph.calls[0]
+    call = replace(graph.calls[0], least_arena_bytes=1 << 16)
     fitting = [each for each in (CONV2D_S16_3X3X1, *CONV2D_S16_BLOCKS) if each.of == call.kernel]
     calls = (each.pack(replace(call, scratch_bytes=each.scratch_bytes(call, goal))) for each in fitting)
     return [each for each in calls if each is not None]
@@ -237,6 +238,18 @@ def test_weights_have_16_bits_for_speed_where_blocks_have_three_pixels() -> None
         assert chosen.params_as(Conv2DS16BlocksParams).weight_bits == bits, (geometry, goal)
 
 
+def test_weights_are_widened_once_a_row_where_it_is_long_and_the_arena_large() -> None:
+    """Not for other goals, for rows of few blocks, or where wide weights would take more than a small part of the arena."""
+    for geometry, goal, is_widened in (
+        (Geometry(3, 8, size=(32, 32)), Goal.BALANCED, 1), (Geometry(3, 8, size=(8, 32)), Goal.BALANCED, 0),
+        (Geometry(3, 8, size=(96, 9)), Goal.BALANCED, 0), (Geometry(3, 8, size=(96, 10)), Goal.BALANCED, 1),
+        (Geometry(3, 8, size=(32, 32)), Goal.SPEED, 0),
+    ):  # fmt: skip
+        call = graph_of(convolution_s16(geometry)).calls[0]
+        chosen = choose([call], target("cortex-m4"), goal)[0].params_as(Conv2DS16BlocksParams)
+        assert chosen.is_widened == is_widened, (geometry, goal)
+
+
 @pytest.mark.parametrize(
     ("geometry", "goal", "most"),
     [
@@ -245,6 +258,7 @@ def test_weights_have_16_bits_for_speed_where_blocks_have_three_pixels() -> None
         (Geometry(16, 16, size=(4, 18)), Goal.BALANCED, 0.97),
         (Geometry(3, 16, size=(4, 24)), Goal.BALANCED, 1.25),
         (Geometry(3, 8, size=(4, 24)), Goal.BALANCED, 1.45),
+        (Geometry(3, 8, size=(32, 32)), Goal.BALANCED, 1.3),
         (Geometry(3, 8, size=(4, 24)), Goal.SPEED, 1.29),
         (Geometry(1, 8, size=(4, 24)), Goal.BALANCED, 1.3),
         (Geometry(1, 5, size=(4, 24)), Goal.BALANCED, 1.7),

@@ -239,6 +239,14 @@ KERNELS = (
         ("tests/kernels/test_stateful.py",),
     ),
     Mutation(
+        "kernels.s16-blocks-widen-one-group-too-few",
+        "kernels/armv7em/kibi_conv2d_s16_blocks.c",
+        '"lsrs r12, r3, #1\\n"',
+        '"lsrs r12, r3, #2\\n"',
+        "Wide weights are not all written.",
+        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+    ),
+    Mutation(
         "kernels.s16-blocks-double-round",
         "kernels/armv7em/kibi_conv2d_s16_pixels.h",
         '"smmlar " first ", " first ", r2, r10\\n"             \\',

@@ -16,7 +16,7 @@ from kibi.kernels.params.fully_connected import FullyConnectedS16Params
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.ops.overlap import least_distance
 from kibi.selection.sums import MOST_SIZE, wide_factors
-from kibi.selection.variant import Goal, Variant
+from kibi.selection.variant import PARTS, Goal, Variant
 
 _KERNEL = "kibi_conv2d_s16_blocks"
 _PIXELS = 3
@@ -25,6 +25,8 @@ _FEW_BYTES = 1152
 """Scratch for which blocks get as many pixels as are fast."""
 _MOST_BYTES = 2560
 """Scratch above which no block is made."""
+_LEAST_BLOCKS = 4
+"""Of a row, so that to widen the weights once takes fewer instructions than to do so in each block."""
 _ROOMY_BYTES = 16384
 """The same where speed is the goal."""
 
@@ -45,6 +47,19 @@ def pack_wide_convolution(call: KernelCall) -> KernelCall | None:
     params = narrow.params_as(Conv2DS16BlocksParams)
     wide = params.replaced(stream=_widened(params.stream, -(-params.output_channels // 2)), weight_bits=16)
     return replace(narrow, params=wide, features=needed_parts(wide))
+
+
+def pack_widened_convolution(call: KernelCall) -> KernelCall | None:
+    """The same with weights of 8 bits that the kernel widens once a row; None as above, and where it does so in vain."""
+    narrow = pack_convolution(call)
+    if narrow is None:
+        return None
+    params = narrow.params_as(Conv2DS16BlocksParams)
+    scratch_bytes = narrow.scratch_bytes + _widened_bytes(params.scalars)
+    if params.pixels < _PIXELS or len(_blocks(params)) < _LEAST_BLOCKS or scratch_bytes > call.scratch_bytes:
+        return None
+    widened = params.replaced(is_widened=1)
+    return replace(narrow, params=widened, scratch_bytes=scratch_bytes, features=needed_parts(widened))
 
 
 def pack_fully_connected(call: KernelCall) -> KernelCall | None:
@@ -80,6 +95,7 @@ def _pack(
         stream=_stream(weights[:, _order(numbers)], layer.bias.astype(np.int32), factors),
         pixels=pixels,
         weight_bits=8,
+        is_widened=0,
         **numbers,
     )
     distances = call.inplace_distance_bytes
@@ -174,6 +190,17 @@ def _scratch(call: KernelCall, goal: Goal) -> int:
     return several or (pixel_bytes if pixel_bytes <= _MOST_BYTES else 0)
 
 
+def _widened_bytes(numbers: Mapping[str, int]) -> int:
+    """The bytes of the stream with weights of 16 bits."""
+    return -(-numbers["output_channels"] // 2) * (16 + 4 * _window_elements(numbers))
+
+
+def _widened_scratch(call: KernelCall, goal: Goal) -> int:
+    """The bytes of scratch for blocks and for wide weights, where these take a small part of the arena."""
+    several, widened = _scratch(call, goal), _widened_bytes(call.params_as(Params).scalars)
+    return several + widened if several and widened <= call.least_arena_bytes // PARTS else several
+
+
 CONV2D_S16_BLOCKS = (
     Variant(
         _KERNEL,
@@ -182,6 +209,14 @@ CONV2D_S16_BLOCKS = (
         frozenset({Goal.SPEED}),
         pack_wide_convolution,
         scratch_bytes=_scratch,
+    ),
+    Variant(
+        _KERNEL,
+        "kibi_conv2d_s16",
+        "armv7em",
+        frozenset({Goal.BALANCED}),
+        pack_widened_convolution,
+        scratch_bytes=_widened_scratch,
     ),
     Variant(_KERNEL, "kibi_conv2d_s16", "armv7em", frozenset(Goal), pack_convolution, scratch_bytes=_scratch),
     Variant(

@@ -4,8 +4,8 @@
 
 #include "kibi_conv2d_s16_pixels.h"
 
-/* Parts that a library leaves out where no layer needs them: blocks of these sizes, weights of 8 bits and of 16, windows that reach
- * outside, odd numbers of output channels. */
+/* Parts that a library leaves out where no layer needs them: blocks of these sizes, weights of 8 bits and of 16, those of 8 that are
+ * widened, windows that reach outside, odd numbers of output channels. */
 #ifndef KIBI_CONV2D_S16_BLOCKS_OF_3
 #define KIBI_CONV2D_S16_BLOCKS_OF_3 1
 #endif
@@ -20,6 +20,9 @@
 #endif
 #ifndef KIBI_CONV2D_S16_BLOCKS_OF_WIDE_WEIGHTS
 #define KIBI_CONV2D_S16_BLOCKS_OF_WIDE_WEIGHTS 1
+#endif
+#ifndef KIBI_CONV2D_S16_BLOCKS_OF_WIDENED_WEIGHTS
+#define KIBI_CONV2D_S16_BLOCKS_OF_WIDENED_WEIGHTS 1
 #endif
 #ifndef KIBI_CONV2D_S16_BLOCKS_AT_EDGES
 #define KIBI_CONV2D_S16_BLOCKS_AT_EDGES 1
@@ -198,7 +201,8 @@ static KIBI_NOINLINE void copy_columns(runs_task *task, const kibi_conv2d_s16_bl
 
 /* Runs of one pixel, some of whose elements are outside. */
 typedef struct {
-    int16_t *to;                 /* as of runs_task */
+    int32_t next_bytes;          /* as of runs_task, and so are the next four */
+    int16_t *to;
     int16_t *last;
     const int16_t *const *rows;
     const int16_t *const *rows_end;
@@ -206,22 +210,25 @@ typedef struct {
     int32_t zero_pairs;          /* outside before that */
     int32_t copied;              /* inside, without the last one of an odd number: zeros in their place where a row is NULL */
     int32_t zero_pairs_after;    /* outside after these; a pair with the last element inside is none of them */
-    int32_t is_split;            /* 1: a pair is outside by its first element, and inside by its second one; else 0 */
+    int32_t ends;                /* of these bits: what is the last element of runs of an odd number, and IS_SPLIT */
     int32_t pair_bytes;          /* from a pair of elements to the pixel's next one */
-    int32_t has_last;            /* 0: runs are of an even number; 1: the last element is outside; 2: inside */
 } edge_task;
 
-KIBI_FIELD_AT(edge_task, to, 0);
-KIBI_FIELD_AT(edge_task, last, 4);
-KIBI_FIELD_AT(edge_task, rows, 8);
-KIBI_FIELD_AT(edge_task, rows_end, 12);
-KIBI_FIELD_AT(edge_task, place_bytes, 16);
-KIBI_FIELD_AT(edge_task, zero_pairs, 20);
-KIBI_FIELD_AT(edge_task, copied, 24);
-KIBI_FIELD_AT(edge_task, zero_pairs_after, 28);
-KIBI_FIELD_AT(edge_task, is_split, 32);
-KIBI_FIELD_AT(edge_task, pair_bytes, 36);
-KIBI_FIELD_AT(edge_task, has_last, 40);
+/* The last element of a run of an odd number is outside, or inside. IS_SPLIT: a pair is outside by its first element, and inside by its
+ * second one, which `copied` does not count. */
+enum { LAST_OUTSIDE = 1, LAST_INSIDE = 3, IS_SPLIT = 4 };
+
+KIBI_FIELD_AT(edge_task, next_bytes, 0);
+KIBI_FIELD_AT(edge_task, to, 4);
+KIBI_FIELD_AT(edge_task, last, 8);
+KIBI_FIELD_AT(edge_task, rows, 12);
+KIBI_FIELD_AT(edge_task, rows_end, 16);
+KIBI_FIELD_AT(edge_task, place_bytes, 20);
+KIBI_FIELD_AT(edge_task, zero_pairs, 24);
+KIBI_FIELD_AT(edge_task, copied, 28);
+KIBI_FIELD_AT(edge_task, zero_pairs_after, 32);
+KIBI_FIELD_AT(edge_task, ends, 36);
+KIBI_FIELD_AT(edge_task, pair_bytes, 40);
 
 /* Zeros in the place of lr pairs, if there are any. */
 #define CLEAR(loop, end)                \
@@ -235,12 +242,12 @@ KIBI_FIELD_AT(edge_task, has_last, 40);
 
 /* Copies the runs, one after another.
  * Registers and stack:
- *   r0              has_last; before: task
+ *   r0              next_bytes; before: task
  *   r1, r2          to, last
  *   r3              elements of a row
  *   r4, r5          rows, rows_end
  *   r6, r7, r8, r9  place_bytes, zero_pairs, copied, zero_pairs_after
- *   r10, r11        is_split, pair_bytes
+ *   r10, r11        ends, pair_bytes
  *   r12, lr         elements, and how many are left
  *   sp + 0          r4 … r11, lr of the caller
  * Stack: 36 bytes. */
@@ -249,26 +256,23 @@ static KIBI_NOINLINE KIBI_NAKED void copy_edge_runs(KIBI_IN_REGISTER edge_task *
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
-        "ldm r0, {r1, r2, r4, r5, r6, r7, r8, r9, r10, r11}\n"
-        "ldr r0, [r0, #40]\n"
+        "ldm r0, {r0, r1, r2, r4, r5, r6, r7, r8, r9, r10, r11}\n"
         "1:\n" /* the next run */
         "ldr r3, [r4], #4\n"
         "mov r12, #0\n"
-        "movs lr, r7\n"
-        CLEAR("2", "3")
         "cmp r3, #0\n"
         "beq 9f\n"
+        "movs lr, r7\n"
+        CLEAR("2", "3")
         "add r3, r3, r6\n"
-        "subs lr, r8, #2\n"
-        "cmp r10, #0\n"
+        "tst r10, #4\n" /* IS_SPLIT */
         "beq 4f\n"
         "ldrh r12, [r3], #2\n"
-        "sub lr, lr, #1\n"
         "lsl r12, r12, #16\n"
         "str r12, [r1]\n"
         "add r1, r1, r11\n"
         "4:\n"
-        "cmp lr, #0\n"
+        "subs lr, r8, #2\n"
         "blt 6f\n"
         "5:\n"
         "ldr r12, [r3], #4\n"
@@ -284,33 +288,32 @@ static KIBI_NOINLINE KIBI_NAKED void copy_edge_runs(KIBI_IN_REGISTER edge_task *
         "add r1, r1, r11\n"
         "7:\n"
         "mov r12, #0\n"
-        "8:\n"
         "movs lr, r9\n"
         CLEAR("10", "11")
-        "cbz r0, 13f\n"
-        "cmp r0, #1\n"
-        "beq 12f\n"
-        "cmp r3, #0\n"
-        "it ne\n"
-        "ldrhne r12, [r3]\n"
+        "lsls lr, r10, #31\n" /* zero: neither; carry: LAST_INSIDE */
+        "beq 13f\n"
+        "it cs\n"
+        "ldrhcs r12, [r3]\n"
         "12:\n"
         "strh r12, [r2]\n"
-        "tst r2, #2\n"
-        "add r2, r2, #2\n"
-        "it ne\n"
-        "addne r2, r2, r11\n"
-        "it ne\n"
-        "subne r2, r2, #4\n"
+        "add r2, r2, r0\n"
+        "rsb r0, r0, r11\n"
         "13:\n"
         "cmp r4, r5\n"
         "bne 1b\n"
         "pop {r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
         "9:\n" /* the row is outside */
-        "add lr, r8, r10\n"
-        "add lr, lr, #1\n"
-        "lsrs lr, lr, #1\n"
+        "add lr, r8, #1\n"
+        "asr lr, lr, #1\n"
+        "tst r10, #4\n"
+        "it ne\n"
+        "addne lr, lr, #1\n"
+        "add lr, lr, r9\n"
+        "adds lr, lr, r7\n"
         CLEAR("14", "15")
-        "b 8b\n");
+        "lsls lr, r10, #31\n"
+        "bne 12b\n"
+        "b 13b\n");
 }
 
 static int32_t limited(int32_t start, int32_t limit)
@@ -330,10 +333,10 @@ static KIBI_NOINLINE void copy_edge(edge_task *edge, int32_t first, int32_t elem
     const int32_t odd = before & 1;
     edge->place_bytes = (first + before) * (int32_t)sizeof(*edge->to);
     edge->zero_pairs = before >> 1;
-    edge->copied = copied;
+    edge->copied = copied == 0 ? 0 : copied - odd;
     edge->zero_pairs_after = (paired - inside_end + (copied == 0 ? odd : 0)) >> 1;
-    edge->is_split = copied == 0 ? 0 : odd;
-    edge->has_last = paired == elements ? 0 : -first <= paired && paired < end ? 2 : 1;
+    edge->ends = (copied == 0 || odd == 0 ? 0 : IS_SPLIT) |
+                 (paired == elements ? 0 : -first <= paired && paired < end ? LAST_INSIDE : LAST_OUTSIDE);
     copy_edge_runs(edge);
 }
 
@@ -347,6 +350,7 @@ static KIBI_NOINLINE void copy_edge_columns(const edge_task *of, const kibi_conv
         const int32_t runs = kx * p->kernel_rows;
         edge.to = of->to + (depth >> 1) * runs * step;
         edge.last = of->last + runs / 2 * step + runs % 2;
+        edge.next_bytes = runs % 2 == 0 ? 2 : of->pair_bytes - 2;
         copy_edge(&edge, (start + kx * p->dilation) * depth, depth, p->input_width * depth);
     }
 }
@@ -369,6 +373,7 @@ static KIBI_NOINLINE void copy_edges(const runs_task *of, const kibi_conv2d_s16_
     } else if (limit >= 0) {
         copy_columns(&task, p, pixels);
     }
+    edge.next_bytes = 2;
     edge.to = task.to;
     edge.last = task.last;
     edge.rows = task.rows;
@@ -387,18 +392,65 @@ static KIBI_NOINLINE void copy_edges(const runs_task *of, const kibi_conv2d_s16_
     }
 }
 
+/* Four elements' weights of both channels. */
+#define WIDEN                           \
+    "ldrd r6, r7, [r1], #8\n"           \
+    "sxtb16 r4, r6\n"                   \
+    "sxtb16 r5, r7\n"                   \
+    "sxtb16 r6, r6, ror #8\n"           \
+    "sxtb16 r7, r7, ror #8\n"           \
+    "stm r0!, {r4, r5, r6, r7}\n"
+
+/* Writes a stream of `pairs` pairs of channels with weights of 16 bits. groups: of four elements, at least one.
+ * Registers and stack:
+ *   r0, r1          the wide stream, the narrow one
+ *   r2, r3          pairs, groups
+ *   r4 … r7         weights; constants of channels
+ *   r12             groups left
+ *   sp + 0          r4 … r7 of the caller
+ * Stack: 16 bytes. */
+static KIBI_NOINLINE KIBI_NAKED void widen(KIBI_IN_REGISTER int32_t *wide, KIBI_IN_REGISTER const int32_t *narrow,
+                                           KIBI_IN_REGISTER int32_t pairs, KIBI_IN_REGISTER int32_t groups)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4, r5, r6, r7}\n"
+        "ldrd r4, r5, [r1], #8\n"
+        "strd r4, r5, [r0], #8\n"
+        "1:\n" /* the weights of the next pair of channels; an odd number of groups begins in the middle */
+        "lsrs r12, r3, #1\n"
+        "bcs 3f\n"
+        "sub r12, r12, #1\n"
+        "2:\n" /* eight elements */
+        WIDEN
+        "3:\n"
+        WIDEN
+        "subs r12, r12, #1\n"
+        "bhs 2b\n"
+        "subs r2, r2, #1\n"
+        "beq 4f\n"
+        "ldm r1!, {r4, r5, r6, r7}\n" /* the factors, the next biases */
+        "stm r0!, {r4, r5, r6, r7}\n"
+        "b 1b\n"
+        "4:\n"
+        "ldrd r4, r5, [r1]\n"
+        "strd r4, r5, [r0]\n"
+        "pop {r4, r5, r6, r7}\n"
+        "bx lr\n");
+}
+
 /* Computes the last one of an odd number of channels, and throws its neighbour away. */
 static KIBI_NOINLINE void odd_channel(int16_t *output, const kibi_conv2d_s16_pixels *of, const kibi_conv2d_s16_blocks_params *p,
-                                      int32_t pixels, int32_t groups)
+                                      int32_t pixels, int32_t groups, int32_t weight_bits)
 {
     const int32_t channels = p->output_channels;
     int16_t both[2 * MOST_PIXELS];
     kibi_conv2d_s16_pixels block = *of;
-    block.stream += channels / 2 * (p->weight_bits / 4 * groups + 4);
+    block.stream += channels / 2 * (weight_bits / 4 * groups + 4);
     block.output = both;
     block.pixel_bytes = 2 * (int32_t)sizeof(*both);
     block.end = both + 2;
-    compute(&block, pixels, p->weight_bits);
+    compute(&block, pixels, weight_bits);
     for (int32_t pixel = 0; pixel < pixels; ++pixel) {
         output[pixel * channels] = both[2 * pixel];
     }
@@ -429,7 +481,7 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
     const int32_t groups = (p->kernel_rows * p->kernel_width * p->input_channels + 3) >> 2;
     const int32_t channels = p->output_channels;
     const int32_t paired = channels & ~1;
-    const int32_t weight_bits = p->weight_bits;
+    const int32_t weight_bits = p->is_widened != 0 ? 16 : p->weight_bits;
     const int is_narrow = p->dilation == 1;
     const uint32_t each = 0x10001u;
     const int32_t column_bytes = p->input_channels * (int32_t)sizeof(*output);
@@ -455,6 +507,11 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
     block.high = (uint16_t)p->activation_max * each;
     block.pixel_bytes = p->output_channels * (int32_t)sizeof(*output);
     block.stream = KIBI_AT(int32_t, p, stream);
+    if (KIBI_CONV2D_S16_BLOCKS_OF_WIDENED_WEIGHTS && p->is_widened != 0) {
+        int32_t *const wide = (int32_t *)(void *)(windows + 4 * groups * MOST_PIXELS);
+        widen(wide, block.stream, (channels + 1) >> 1, groups);
+        block.stream = wide;
+    }
     for (int32_t left = p->output_width; left > 0;) {
         const int32_t pixels = next_pixels(left, p->pixels);
         const int32_t windows_stride = pixels * p->stride;
@@ -476,7 +533,7 @@ void kibi_conv2d_s16_blocks(int16_t *output, const int16_t *const *rows, const k
                 compute(&block, pixels, weight_bits);
             }
             if (KIBI_CONV2D_S16_BLOCKS_OF_ODD_CHANNELS && paired != channels) {
-                odd_channel(output + paired, &block, p, pixels, groups);
+                odd_channel(output + paired, &block, p, pixels, groups, weight_bits);
             }
             start += windows_stride;
             task.place_bytes += windows_stride * column_bytes;

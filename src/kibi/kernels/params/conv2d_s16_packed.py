@@ -6,6 +6,8 @@ from kibi.dtypes import Array, DType
 from kibi.kernels.params.description import Params, array, number
 from kibi.kernels.params.geometry import NarrowWindowsParams
 
+_GROUPS = "ceil(kernel_rows * kernel_width * input_channels, 4)"
+"""Of four elements in a window."""
 _NOT_ALL_NUMBERS = "activation_min + 65535 - activation_max"
 """Above 0 where an activation leaves some numbers of 16 bits out."""
 _NO_RELU = "max(activation_min, 0 - activation_min) + 32767 - activation_max"
@@ -32,21 +34,28 @@ class Conv2DS16BlocksParams(NarrowWindowsParams, kernels=("kibi_conv2d_s16_block
         "of a block: 3, and where two or four are left in a row, 2; or 2, and where one is left, 1; or 1",
     )
     weight_bits: int = number(DType.S16, "8; or 16, where blocks have 3 pixels")
-    contract = """
+    is_widened: int = number(
+        DType.S16,
+        "1: of 8 bits, where blocks have 3 pixels: the stream with weights of 16 bits is written after the windows, once a row",
+    )
+    contract = f"""
         require: 1 <= pixels <= 3
         require: (pixels - 1) * (2 - output_width) <= 0
         require: (weight_bits - 8) * (19 - weight_bits - pixels) == 0
-        array stream: ceil(output_channels, 2) * (ceil(kernel_rows * kernel_width * input_channels, 4) * weight_bits // 4 + 4)
+        require: 0 <= is_widened <= 1
+        require: is_widened * (weight_bits - 5 - pixels) == 0
+        array stream: ceil(output_channels, 2) * ({_GROUPS} * weight_bits // 4 + 4)
         input: kernel_rows x input_width * input_channels or null
-        scratch: 8 * pixels * ceil(kernel_rows * kernel_width * input_channels, 4) aligned 4
+        scratch: 8 * (pixels * {_GROUPS} + 2 * is_widened * ceil(output_channels, 2) * (1 + {_GROUPS})) aligned 4
     """
     parts = MappingProxyType(
         {
             "KIBI_CONV2D_S16_BLOCKS_OF_3": ("pixels <= 2",),
             "KIBI_CONV2D_S16_BLOCKS_OF_2": ("(pixels - 1) * (3 - pixels + output_width - output_width // 3 * 3) <= 0",),
             "KIBI_CONV2D_S16_BLOCKS_OF_1": ("(3 - pixels) * (2 - pixels + output_width - output_width // 2 * 2) <= 0",),
-            "KIBI_CONV2D_S16_BLOCKS_OF_NARROW_WEIGHTS": ("9 <= weight_bits",),
-            "KIBI_CONV2D_S16_BLOCKS_OF_WIDE_WEIGHTS": ("weight_bits <= 8",),
+            "KIBI_CONV2D_S16_BLOCKS_OF_NARROW_WEIGHTS": ("9 <= weight_bits + is_widened",),
+            "KIBI_CONV2D_S16_BLOCKS_OF_WIDE_WEIGHTS": ("weight_bits + is_widened <= 8",),
+            "KIBI_CONV2D_S16_BLOCKS_OF_WIDENED_WEIGHTS": ("is_widened <= 0",),
             "KIBI_CONV2D_S16_BLOCKS_AT_EDGES": (
                 "pad <= 0",
                 "(output_width - 1) * stride - pad + (kernel_width - 1) * dilation < input_width",

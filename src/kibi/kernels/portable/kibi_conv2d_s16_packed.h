@@ -29,6 +29,9 @@ typedef struct {
     /* of a block: 3, and where two or four are left in a row, 2; or 2, and where one is left, 1; or 1 */
     int16_t pixels;
     int16_t weight_bits;   /* 8; or 16, where blocks have 3 pixels */
+    /* 1: of 8 bits, where blocks have 3 pixels: the stream with weights of 16 bits is written after the windows,
+     * once a row */
+    int16_t is_widened;
 } kibi_conv2d_s16_blocks_params;
 
 /* CONV_2D of 16-bit elements and 8-bit weights in blocks of two channels and one to three pixels: one output row.
