@@ -212,6 +212,14 @@ _SELECTION = (
         ("tests/kernels/test_row_pairs.py", "-k", "leave_32_bits"),
     ),
     Mutation(
+        "planner.wide-weights-are-read-from-flash",
+        "planner/staged_weights.py",
+        "if node not in first_forms and",
+        "if node in first_forms and",
+        "Layers of int16 read wide weights where no copy of them fits.",
+        ("tests/planner/test_copies_and_long_rows.py", "-k", "16_bits"),
+    ),
+    Mutation(
         "planner.scratch-without-a-copy-replaces-that-with-one",
         "planner/staged_weights.py",
         "own = next((each for each in buffers if wanted.node in each.nodes), None)",

@@ -10,6 +10,7 @@ import kibi.demo
 from kibi.engines import DeviceEngine, HostEngine
 from kibi.engines.core import CoreEngine, core_library
 from kibi.ir import Graph
+from kibi.kernels.params.conv2d_s16_packed import Conv2DS16BlocksParams
 from kibi.planner import Plan, PlannedModel, validate
 from kibi.planner.roomy_scratch import rooms
 from kibi.planner.staged_weights import with_room_for_copies
@@ -17,7 +18,7 @@ from kibi.runtime import seeded_inputs
 from kibi.selection import Goal, LoweredGraph, select
 from kibi.targets import target
 from tests.ops.comparison import assert_same, graph_of
-from tests.ops.convolutions import Geometry, convolution
+from tests.ops.convolutions import Geometry, convolution, convolution_s16
 from tests.support.amount import sample, share
 
 
@@ -60,6 +61,25 @@ def test_copies_give_the_same_bits(geometry: Geometry, tmp_path: Path) -> None:
         wanted = kibi.run(graph, made, inputs)
         assert_same(graph, DeviceEngine(library).run(inputs), wanted)
         assert_same(graph, HostEngine(library).run(inputs), wanted)
+
+
+@pytest.mark.parametrize(
+    ("size", "outputs", "bits", "is_copied"), [((20, 5), 16, 16, True), ((6, 9), 64, 8, True), ((4, 4), 32, 8, False)]
+)
+def test_weights_of_16_bits_are_copied_or_have_8(
+    size: tuple[int, int], outputs: int, bits: int, is_copied: bool, tmp_path: Path
+) -> None:
+    """Layers of int16 read no wide weights from flash: where no copy of them fits, narrow ones are copied, or read from there."""
+    graph = graph_of(convolution_s16(Geometry(64, outputs, kernel=(1, 1), size=size)))
+    made = kibi.plan(graph, target="cortex-m4", goal="speed")
+    validate(graph, made)
+    (call,) = PlannedModel.of(graph, made).graph.calls
+    assert (call.params_as(Conv2DS16BlocksParams).weight_bits, call.staged_bytes > 0) == (bits, is_copied)
+    library = kibi.compile(graph, made, tmp_path)
+    inputs = seeded_inputs(graph, 3)
+    wanted = kibi.run(graph, made, inputs)
+    assert_same(graph, DeviceEngine(library).run(inputs), wanted)
+    assert_same(graph, HostEngine(library).run(inputs), wanted)
 
 
 @pytest.mark.parametrize(("channels", "outputs"), sample([(16, 16), (16, 6), (16, 40), (64, 9)]))

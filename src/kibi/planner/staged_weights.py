@@ -12,7 +12,7 @@ from kibi.kernels.params import FieldKind
 from kibi.planner.plan import Buffer, Plan, Run
 from kibi.planner.roomy_scratch import rooms
 from kibi.planner.wide_rows import whole_nodes, wide_calls
-from kibi.selection import Goal, LoweredGraph, RoomyGraph, times_read, with_room
+from kibi.selection import Goal, LoweredGraph, RoomyGraph, call_without_copy, times_read, with_room
 
 _LEAST_READS = 16
 """So often constants must be read in an inference: then a copy adds less than a hundredth to the node's instructions."""
@@ -35,17 +35,26 @@ def with_copies(graph: LoweredGraph, plan: Plan) -> LoweredGraph:
     """
     room, copies = list(rooms(plan, graph)), dict[int, int]()
     wide = wide_calls(graph, plan)
+    first_forms = set[int]()
     for node in whole_nodes(graph, plan.runs):
-        call, buffer = wide.get(node, graph.calls[node]), plan.scratch_of(node)
-        if buffer is not None and buffer.alignment >= _ALIGNMENT and _can_be_copied(graph, node, call):
+        buffer = plan.scratch_of(node)
+        if buffer is None or buffer.alignment < _ALIGNMENT:
+            continue
+        for is_second, call in enumerate(_forms(graph, node, graph.calls[node], wide.get(node))):
             left = buffer.size_bytes - _copy_bytes(call)
-            if left >= _aligned(call.scratch_bytes):
+            if node not in copies and _can_be_copied(graph, node, call) and left >= _aligned(call.scratch_bytes):
                 room[node], copies[node] = left, _copy_bytes(call)
+                first_forms |= set() if is_second else {node}
     roomy = with_room(graph, room)
-    if not (copies or wide):
+    stored = {
+        node: call_without_copy(graph, node, call)
+        for node, call in enumerate(roomy.calls)
+        if node not in first_forms and node not in wide and _constant_bytes(call) > _LEAST_BYTES
+    }
+    if not (copies or wide) and all(call is roomy.calls[node] for node, call in stored.items()):
         return roomy
     wide = {node: call for node, call in wide.items() if call.scratch_bytes <= room[node]}
-    calls = {node: wide.get(node, call) for node, call in enumerate(roomy.calls)}
+    calls = {**dict(enumerate(roomy.calls)), **stored, **wide}
     calls |= {node: _with_copy(calls[node], copy_bytes) for node, copy_bytes in copies.items()}
     facts = {each.name: getattr(graph, each.name) for each in fields(LoweredGraph)}
     facts["wide_calls"] = tuple((node, calls[node]) for node in wide)
@@ -105,14 +114,23 @@ def _wishes(graph: LoweredGraph, plan: Plan) -> Iterator[_Wish]:
     """The scratch that copies and rows which are made at once would take, by nodes."""
     calls, wide = with_room(graph, rooms(plan, graph)).calls, wide_calls(graph, plan)
     for node in whole_nodes(graph, plan.runs):
-        call = wide.get(node, calls[node])
-        scratch_bytes = _aligned(max(call.scratch_bytes, calls[node].scratch_bytes))
-        times = times_read(call) * (1 if node in wide else graph.views[node].steps)
-        if times >= _LEAST_READS and _can_be_copied(graph, node, call):
-            copy_bytes = _copy_bytes(call)
-            yield _Wish(node, scratch_bytes + copy_bytes, _ALIGNMENT, times * copy_bytes)
+        own = wide.get(node, calls[node])
+        scratch_bytes = _aligned(max(own.scratch_bytes, calls[node].scratch_bytes))
+        for call in _forms(graph, node, calls[node], wide.get(node)):
+            times = times_read(call) * (1 if node in wide else graph.views[node].steps)
+            if times >= _LEAST_READS and _can_be_copied(graph, node, call):
+                copy_bytes = _copy_bytes(call)
+                yield _Wish(node, scratch_bytes + copy_bytes, _ALIGNMENT, times * copy_bytes)
         if node in wide:
-            yield _Wish(node, scratch_bytes, call.scratch_alignment, 0)
+            yield _Wish(node, scratch_bytes, own.scratch_alignment, 0)
+
+
+def _forms(graph: LoweredGraph, node: int, call: KernelCall, wide: KernelCall | None) -> tuple[KernelCall, ...]:
+    """The calls whose constants may be copied: that of all rows, or a node's own, then the one that runs it without a copy."""
+    if wide is not None:
+        return (wide,)
+    other = call_without_copy(graph, node, call)
+    return (call,) if other is call else (call, other)
 
 
 def _with_copy(call: KernelCall, copy_bytes: int) -> KernelCall:
@@ -133,16 +151,20 @@ def _in_scratch_of(wide: KernelCall, call: KernelCall) -> KernelCall:
 def _can_be_copied(graph: LoweredGraph, node: int, call: KernelCall) -> bool:
     """True if the constants of a node's call are worth a copy, and its struct begins with the pointers to them."""
     view = graph.views[node]
-    arrays = list(call.constants.values())
+    arrays = call.constants.values()
     if call.params is None or call.takes_step or view.window is not None or view.op.subgraph_names:
         return False
     pointers = [field.is_pointer for field in call.params.fields if field.kind is not FieldKind.SUBGRAPH]
     return (
-        sum(array.nbytes for array in arrays) > _LEAST_BYTES
+        _constant_bytes(call) > _LEAST_BYTES
         and all(array.nbytes and array.dtype.itemsize <= _MOST_ELEMENT_BYTES for array in arrays)
         and pointers == sorted(pointers, reverse=True)
         and sum(pointers) == len(arrays)
     )
+
+
+def _constant_bytes(call: KernelCall) -> int:
+    return sum(array.nbytes for array in call.constants.values())
 
 
 def _copy_bytes(call: KernelCall) -> int:

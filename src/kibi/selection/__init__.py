@@ -2,7 +2,15 @@
 
 from kibi.selection.choice import candidates, choose, goal_named
 from kibi.selection.lowered import LoweredGraph, select
-from kibi.selection.room import RoomyGraph, apart_call, frugal_kernels, narrower_call, useful_scratch_bytes, with_room
+from kibi.selection.room import (
+    RoomyGraph,
+    apart_call,
+    call_without_copy,
+    frugal_kernels,
+    narrower_call,
+    useful_scratch_bytes,
+    with_room,
+)
 from kibi.selection.streams import times_read
 from kibi.selection.variant import Goal, Variant
 from kibi.selection.weights import CodedLayer, CodedWeights, Weights, coded_weights
@@ -17,6 +25,7 @@ __all__ = [
     "Variant",
     "Weights",
     "apart_call",
+    "call_without_copy",
     "candidates",
     "choose",
     "coded_weights",

@@ -56,7 +56,7 @@ def pack_widened_convolution(call: KernelCall) -> KernelCall | None:
         return None
     params = narrow.params_as(Conv2DS16BlocksParams)
     scratch_bytes = narrow.scratch_bytes + _widened_bytes(params.scalars)
-    if params.pixels < _PIXELS or len(_blocks(params)) < _LEAST_BLOCKS or scratch_bytes > call.scratch_bytes:
+    if params.pixels < _PIXELS or len(blocks_of(params)) < _LEAST_BLOCKS or scratch_bytes > call.scratch_bytes:
         return None
     widened = params.replaced(is_widened=1)
     return replace(narrow, params=widened, scratch_bytes=scratch_bytes, features=needed_parts(widened))
@@ -105,7 +105,7 @@ def _pack(
         2 * pixels * window,
         scratch_alignment=4,
         inplace_distance_bytes=tuple(
-            None if each is None else distance_of_blocks(params, _blocks(params)) for each in distances
+            None if each is None else distance_of_blocks(params, blocks_of(params)) for each in distances
         ),
         features=needed_parts(params),
     )
@@ -164,8 +164,8 @@ def distance_of_blocks(p: Conv2DS16Params | Conv2DS16BlocksParams, blocks: Seque
     return DType.S16.size_bytes * least_distance(reads)
 
 
-def _blocks(p: Conv2DS16BlocksParams) -> list[int]:
-    """The pixels of each block of a row."""
+def blocks_of(p: Conv2DS16BlocksParams) -> list[int]:
+    """Returns the pixels of each block of a row."""
     blocks, left = list[int](), p.output_width
     while left > 0:
         blocks.append(min(left, p.pixels) if p.pixels < _PIXELS else 2 if left in (2, 4) else _PIXELS)
@@ -209,6 +209,7 @@ CONV2D_S16_BLOCKS = (
         frozenset({Goal.SPEED}),
         pack_wide_convolution,
         scratch_bytes=_scratch,
+        is_for_copies=True,
     ),
     Variant(
         _KERNEL,

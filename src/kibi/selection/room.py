@@ -37,11 +37,30 @@ def with_room(graph: LoweredGraph, rooms: Sequence[int]) -> LoweredGraph:
         rooms: bytes of scratch for each node.
     """
     pairs = zip(graph.general_calls, graph.calls, rooms, strict=True)
-    calls = tuple(_with_room(general, call, room) for general, call, room in pairs)
+    calls = tuple(_with_room(graph.goal, general, call, room) for general, call, room in pairs)
     if all(new is old for new, old in zip(calls, graph.calls, strict=True)):
         return graph
     facts = {each.name: getattr(graph, each.name) for each in fields(LoweredGraph)}
     return RoomyGraph(**facts, made_calls=calls)
+
+
+def call_without_copy(graph: LoweredGraph, node: int, call: KernelCall) -> KernelCall:
+    """Returns the call of the same kernel, in no more scratch, that runs a node whose constants are read from flash.
+
+    It differs from the node's call where that is of a variant whose constants are for copies.
+
+    Args:
+        graph: with kernels that take the scratch that they need.
+        node: whose call it is.
+        call: the node's call, or one with more scratch.
+    """
+    general = graph.general_calls[node]
+    variants = _of_goal(graph.goal, general, call)
+    for variant in variants[1:] if variants and variants[0].is_for_copies else ():
+        made = variant.pack(replace(general, scratch_bytes=call.scratch_bytes))
+        if made is not None and made.scratch_bytes <= call.scratch_bytes and _is_as_close(made, call):
+            return made
+    return call
 
 
 def narrower_call(graph: LoweredGraph, node: int, call: KernelCall) -> KernelCall | None:
@@ -117,10 +136,16 @@ def _variants(general: KernelCall, call: KernelCall) -> Iterator[Variant]:
     return (each for each in VARIANTS if (each.kernel, each.of) == (call.kernel, general.kernel))
 
 
-def _with_room(general: KernelCall, call: KernelCall, room: int) -> KernelCall:
+def _of_goal(goal: Goal, general: KernelCall, call: KernelCall) -> tuple[Variant, ...]:
+    """Those of them that serve a goal; all, if a plan's own list of kernels named one that does not."""
+    every = tuple(_variants(general, call))
+    return tuple(each for each in every if goal in each.goals) or every
+
+
+def _with_room(goal: Goal, general: KernelCall, call: KernelCall, room: int) -> KernelCall:
     if room <= call.scratch_bytes:
         return call
-    for variant in _variants(general, call):
+    for variant in _of_goal(goal, general, call):
         made = variant.pack(replace(general, scratch_bytes=room))
         if made is not None and call.scratch_bytes < made.scratch_bytes <= room and _is_as_close(made, call):
             return made

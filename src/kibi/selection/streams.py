@@ -8,11 +8,13 @@ from typing import Any, TypeAlias
 from kibi.ir import KernelCall
 from kibi.kernels.params import Params
 from kibi.kernels.params.conv2d_packed import Conv2DBlocksParams, Conv2DColumnsParams, Conv2DPiecesParams
+from kibi.kernels.params.conv2d_s16_packed import Conv2DS16BlocksParams
 from kibi.kernels.params.conv2d_winograd import Conv2DRowPairsParams, Conv2DWinogradParams
 from kibi.kernels.params.halves import Conv2DHalvesParams
 from kibi.kernels.params.vectors import Conv2DVectorsParams
 from kibi.ops.windows.convolution_blocks import block_sizes
 from kibi.selection.conv2d_row_pairs import made_blocks
+from kibi.selection.conv2d_s16_blocks import blocks_of
 
 _Count: TypeAlias = Callable[[Any], int]
 _PIXELS_OF_PIECES = 2
@@ -53,6 +55,10 @@ def _of_pixels(params: Conv2DHalvesParams | Conv2DVectorsParams) -> int:
     return -(-params.output_width // params.pixels)
 
 
+def _of_s16_blocks(params: Conv2DS16BlocksParams) -> int:
+    return 1 if params.is_widened else len(blocks_of(params))
+
+
 def _groups(sizes: Sequence[int], at_once: int) -> int:
     """Groups of neighbouring blocks of one size, each of at most so many blocks."""
     return sum(-(-len(list(group)) // at_once) for _, group in groupby(sizes))
@@ -64,6 +70,7 @@ _COUNTS: Mapping[type[Params | None], _Count] = MappingProxyType(
         Conv2DColumnsParams: _of_columns,
         Conv2DHalvesParams: _of_pixels,
         Conv2DPiecesParams: _of_pieces,
+        Conv2DS16BlocksParams: _of_s16_blocks,
         Conv2DVectorsParams: _of_pixels,
         Conv2DWinogradParams: _of_winograd,
         Conv2DRowPairsParams: made_blocks,

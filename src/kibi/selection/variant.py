@@ -45,6 +45,8 @@ class Variant:
         scratch_bytes: what it may take of scratch for a general call, where that has less; more where speed is the goal.
         is_frugal: False if it takes scratch for speed that the general kernel does without: with a limit of RAM, that one runs the
             layer where nothing else fits.
+        is_for_copies: True if its constants are worth their bytes only where a plan has a copy of them in RAM: else the next
+            variant of the same kernel that fits runs the layer.
         on_request: True if it runs a layer only where a plan names it: neither rules nor tuning take it.
     """
 
@@ -56,4 +58,5 @@ class Variant:
     gives_way_to: str = ""
     scratch_bytes: Callable[[KernelCall, Goal], int] = _no_scratch
     is_frugal: bool = True
+    is_for_copies: bool = False
     on_request: bool = False
