@@ -1,15 +1,20 @@
 """Kernels with states on emulated cores: outputs and states are the reference's, inference after inference."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import kibi
+from kibi.engines import HostEngine
 from kibi.ir import KernelCall, NodeView
 from kibi.kernels.params.recurrent import LstmS8BlocksParams, LstmS8Params, SvdfS8BlocksParams, SvdfS8Params
 from kibi.quant import requantize
+from kibi.runtime import seeded_inputs
 from kibi.selection.lstm_blocks import LSTM_BLOCKS
 from kibi.selection.svdf_blocks import SVDF_BLOCKS
 from tests.kernels.emulated import WIDE_KERNELS, Bench, Kernels, linked
-from tests.ops.comparison import graph_of
+from tests.ops.comparison import assert_same, graph_of
 from tests.support.amount import IS_EXHAUSTIVE, amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
@@ -161,7 +166,7 @@ def _svdf(
 
 def test_svdfs_in_blocks_equal_the_reference(kernels: Kernels) -> None:
     """Vectors of one to five fours and every rest, blocks, memories of eight and more, batches, both forms of weights."""
-    found = set[tuple[int, bool]]()
+    found, mixed = set[tuple[int, bool]](), 0
     for seed in range(amount(60, 500)):
         c = Seeded(seed)
         sizes = c.integer(1, 21), c.one_of((4, 8, 12)), c.one_of((8, 8, 12, 16, 32)), c.one_of((1, 1, 2))
@@ -170,8 +175,22 @@ def test_svdfs_in_blocks_equal_the_reference(kernels: Kernels) -> None:
         if packed is not None:
             _check(kernels, view, case, seed, packed)
             params = packed.params_as(SvdfS8BlocksParams)
-            found.add((params.is_paired, params.output_switch % 256 > 0))
+            found.add((params.paired_blocks * 4 // params.units, params.output_switch % 256 > 0))
+            mixed += 0 < params.paired_blocks * 4 < params.units
     assert found == {(0, False), (0, True), (1, False), (1, True)}
+    assert mixed > 2
+
+
+@pytest.mark.parametrize("seed", range(amount(2, 20)))
+def test_plain_c_of_svdfs_in_blocks_equals_the_reference(seed: int, tmp_path: Path) -> None:
+    """On this machine, run after run: packed pairs, bytes, elements after whole fours, long memories."""
+    graph = graph_of(_svdf(Seeded(seed), 6 + seed, 8, (12, 8)[seed % 2], is_usual=True)[1])
+    plan = kibi.plan(graph, target="cortex-m4")
+    assert plan.kernels == ("kibi_svdf_s8_blocks",)
+    engine, wanted = HostEngine(kibi.compile(graph, plan, tmp_path)), kibi.Interpreter(graph, plan)
+    for turn in range(10):
+        inputs = seeded_inputs(graph, turn)
+        assert_same(graph, engine.run(inputs), wanted.run(inputs))
 
 
 def test_svdfs_that_blocks_cannot_compute_are_refused() -> None:

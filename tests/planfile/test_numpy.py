@@ -27,6 +27,7 @@ from tests.support import zoo
 from tests.support.amount import IS_EXHAUSTIVE, amount, sample, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+from tests.support.remembering_models import integer_svdf
 from tests.support.wider_models import WIDER_MODELS
 
 _TARGETS = ("cortex-m4", "host", "cortex-m0plus", "cortex-m7", "cortex-m33", "cortex-m3")
@@ -105,6 +106,15 @@ def test_convolutions_of_int16_with_packed_constants_agree() -> None:
         for goal in ("balanced", "speed"):
             kernels |= _compare(graph_of(convolution_s16(geometry, seed, "RELU6")), "cortex-m4", goal=goal)
     assert kernels >= {"kibi_conv2d_s16_blocks", "kibi_depthwise_conv2d_s16_blocks"}
+
+
+def test_svdfs_with_packed_weights_agree() -> None:
+    """Of both forms, with and without elements after whole fours, and with long memories."""
+    kernels = set[str]()
+    for seed in range(6):
+        graph = graph_of(integer_svdf(Seeded(seed), (1, 4 + seed), 1, 8, (8, 12)[seed % 2], is_usual=True))
+        kernels |= _compare(graph, "cortex-m4")
+    assert "kibi_svdf_s8_blocks" in kernels
 
 
 @pytest.mark.parametrize("goal", ["speed", "flash"])

@@ -33,6 +33,47 @@ def pack(call: KernelCall) -> KernelCall | None:
         return None
     times = given.weights_time.reshape(units, memory).astype(np.int64)
     weights = given.weights_feature.reshape(units, depth).astype(np.int64)
+    rounded = _rounded(given, weights, times)
+    if rounded is None:
+        return None
+    results, outputs, bias = rounded
+    whole = depth - depth % 4
+    rest = np.pad(weights[:, whole:], ((0, 0), (0, -depth % 4)))
+    features = np.concatenate([rest, weights[:, :whole]], axis=1) if depth % 4 else weights
+    kept = _in_bytes(times, bias, outputs.addend)
+    first = memory // 4 - 2
+    ordered = np.concatenate([kept[:, 1 : 1 + first], kept[:, :1], kept[:, 1 + first :]], axis=1)
+    blocks = [slice(unit, unit + _BLOCK) for unit in range(0, units, _BLOCK)]
+    are_paired = [fit_words(packed_pairs(features[block])) for block in blocks]
+    made = [
+        np.concatenate(
+            [_sums(features[block], given.feature_bias[block], results.addend, is_paired), ordered[block].reshape(-1)]
+        )
+        for block, is_paired in zip(blocks, are_paired, strict=True)
+    ]
+    params = SvdfS8BlocksParams(
+        weights=np.concatenate(made),
+        batches=given.batches,
+        depth=depth,
+        units=units,
+        memory=memory,
+        state_zero_point=given.state_zero_point,
+        paired_blocks=sum(are_paired),
+        result_factor=results.factor,
+        result_switch=results.switch,
+        output_factor=outputs.factor,
+        output_switch=(given.output_zero_point << _OUTPUT_BITS) + outputs.switch,
+    )
+    # A vector is read until its last block is computed, which is before its last unit is: the general kernel's distance is enough.
+    return KernelCall(
+        _KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes, features=needed_parts(params)
+    )
+
+
+def _rounded(
+    given: SvdfS8Params, weights: NDArray[np.int64], times: NDArray[np.int64]
+) -> tuple[SwitchedRounding, SwitchedRounding, NDArray[np.int64]] | None:
+    """Returns how sums become results and outputs, and the biases of outputs `[filters]`; None if one product cannot round them."""
     # What is kept has a zero point, which the bias takes away.
     bias = given.bias.astype(np.int64) - given.state_zero_point * times.sum(axis=1)
     least, most = _ends(times, bias)
@@ -51,36 +92,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     )
     if results is None or outputs is None or (outputs.switch and not _is_small(outputs)):
         return None
-    whole = depth - depth % 4
-    rest = np.pad(weights[:, whole:], ((0, 0), (0, -depth % 4)))
-    features = np.concatenate([rest, weights[:, :whole]], axis=1) if depth % 4 else weights
-    is_paired = fit_words(packed_pairs(features))
-    words_of = _in_pairs if is_paired else _in_bytes
-    kept = _in_bytes(times, bias + near, outputs.addend)
-    first = memory // 4 - 2
-    ordered = np.concatenate([kept[:, 1 : 1 + first], kept[:, :1], kept[:, 1 + first :]], axis=1)
-    made = words_of(features, given.feature_bias, results.addend)
-    blocks = [
-        np.concatenate([made[unit : unit + _BLOCK].T.reshape(-1), ordered[unit : unit + _BLOCK].reshape(-1)])
-        for unit in range(0, units, _BLOCK)
-    ]
-    params = SvdfS8BlocksParams(
-        weights=np.concatenate(blocks),
-        batches=given.batches,
-        depth=depth,
-        units=units,
-        memory=memory,
-        state_zero_point=given.state_zero_point,
-        is_paired=int(is_paired),
-        result_factor=results.factor,
-        result_switch=results.switch,
-        output_factor=outputs.factor,
-        output_switch=(given.output_zero_point << _OUTPUT_BITS) + outputs.switch,
-    )
-    # A vector is read until its last block is computed, which is before its last unit is: the general kernel's distance is enough.
-    return KernelCall(
-        _KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes, features=needed_parts(params)
-    )
+    return results, outputs, bias + near
 
 
 def _is_small(rounding: SwitchedRounding) -> bool:
@@ -97,6 +109,12 @@ def _ends(weights: NDArray[np.int64], bias: Array) -> tuple[NDArray[np.int64], N
 def _both(least: NDArray[np.int64], most: NDArray[np.int64]) -> tuple[int, int]:
     """The ends of all filters."""
     return int(least.min()), int(most.max())
+
+
+def _sums(weights: NDArray[np.int64], bias: Array, addend: int, is_paired: bool) -> NDArray[np.int32]:
+    """The words of a block for its sums over the input: what they start from, the form, weights of all filters side by side."""
+    words = (_in_pairs if is_paired else _in_bytes)(weights, bias, addend)
+    return np.concatenate([words[:, 0], np.array([1 - is_paired], np.int32), words[:, 1:].T.reshape(-1)])
 
 
 def _in_pairs(weights: NDArray[np.int64], bias: Array, addend: int) -> NDArray[np.int32]:

@@ -26,36 +26,34 @@ typedef struct {
     const int8_t *output_end;
     int32_t output_switch;
     int32_t output_factor;
+    int32_t entry[2];          /* where a block of either form begins after the first loads; the assembly writes all entries */
+    int32_t after_rest[2];     /* where it goes on after elements that are no four */
+    int32_t bytes_entry;       /* where the loop over bytes is entered after it has its mask */
     const int8_t *x;
     int32_t weights_bytes;     /* of four filters over the input: 16 for each four elements; the last one may have one to three */
     int32_t has_rest;          /* 0: elements are whole fours */
     uint32_t rest;             /* the elements after these, then zeros */
-    int32_t is_paired;
-    int32_t entry;             /* where a block begins after the first loads; the assembly writes this and the next two */
-    int32_t after_rest;        /* where it goes on after elements that are no four */
-    int32_t loop_entry;
     const int32_t *weights;
 } svdf_blocks;
 
-/* Where the assembly reads them: the first of them, then from the output on. */
+/* Where the assembly reads them: the first of them, then from the output on, then from the entries on. */
 KIBI_FIELD_AT(svdf_blocks, state, 0);
 KIBI_FIELD_AT(svdf_blocks, first_bytes, 4);
 KIBI_FIELD_AT(svdf_blocks, result_switch, 8);
 KIBI_FIELD_AT(svdf_blocks, result_factor, 12);
 KIBI_FIELD_AT(svdf_blocks, state_zero_point, 16);
 KIBI_FIELD_AT(svdf_blocks, output, 20);
-KIBI_FIELD_AT(svdf_blocks, output_end, 20 + 4);
-KIBI_FIELD_AT(svdf_blocks, output_switch, 20 + 8);
-KIBI_FIELD_AT(svdf_blocks, output_factor, 20 + 12);
-KIBI_FIELD_AT(svdf_blocks, x, 20 + 16);
-KIBI_FIELD_AT(svdf_blocks, weights_bytes, 20 + 20);
-KIBI_FIELD_AT(svdf_blocks, has_rest, 20 + 24);
-KIBI_FIELD_AT(svdf_blocks, rest, 20 + 28);
-KIBI_FIELD_AT(svdf_blocks, is_paired, 20 + 32);
-KIBI_FIELD_AT(svdf_blocks, entry, 20 + 36);
-KIBI_FIELD_AT(svdf_blocks, after_rest, 20 + 40);
-KIBI_FIELD_AT(svdf_blocks, loop_entry, 20 + 44);
-KIBI_FIELD_AT(svdf_blocks, weights, 20 + 48);
+KIBI_FIELD_AT(svdf_blocks, output_end, 24);
+KIBI_FIELD_AT(svdf_blocks, output_switch, 28);
+KIBI_FIELD_AT(svdf_blocks, output_factor, 32);
+KIBI_FIELD_AT(svdf_blocks, entry, 36);
+KIBI_FIELD_AT(svdf_blocks, after_rest, 36 + 8);
+KIBI_FIELD_AT(svdf_blocks, bytes_entry, 36 + 16);
+KIBI_FIELD_AT(svdf_blocks, x, 36 + 20);
+KIBI_FIELD_AT(svdf_blocks, weights_bytes, 36 + 24);
+KIBI_FIELD_AT(svdf_blocks, has_rest, 36 + 28);
+KIBI_FIELD_AT(svdf_blocks, rest, 36 + 32);
+KIBI_FIELD_AT(svdf_blocks, weights, 36 + 36);
 
 /* Macros of the assembler, because ISO C limits how long a text may be; the function's last lines forget them.
  *
@@ -166,28 +164,29 @@ KIBI_FIELD_AT(svdf_blocks, weights, 20 + 48);
     ".endm\n"
 
 /* Where the loop over fours of packed pairs is entered: r2 fours, each of 64 bytes, after its begin. */
-#define ENTER_PAIRS                         \
+#define PAIRS_ENTRY                         \
     "adr.w r5, 10f\n"                       \
     "add r5, r5, r2, lsl #6\n"              \
-    "add r5, r5, r3\n"                      \
-    "mov r6, r5\n"
+    "add r5, r5, r3\n"
 /* The same of bytes, each of 80 bytes, which need a mask first. */
-#define ENTER_BYTES                         \
-    "adr.w r5, 20f\n"                       \
+#define BYTES_ENTRY                         \
+    "adr.w r4, 20f\n"                       \
     "add r2, r2, r2, lsl #2\n"              \
-    "add r5, r5, r2, lsl #4\n"              \
-    "add r5, r5, r3\n"                      \
+    "add r4, r4, r2, lsl #4\n"              \
+    "add r4, r4, r3\n"                      \
+    "str r4, [r12, #16]\n" /* bytes_entry */ \
     "adr.w r6, 19f\n"                       \
     "orr r6, r6, #1\n"
 
+/* r5, r6: the entries of both forms; a form that the library leaves out has that of the other one. */
 #if KIBI_SVDF_S8_BLOCKS_OF_PAIRS && KIBI_SVDF_S8_BLOCKS_OF_BYTES
-#define ENTER "cbz r4, 1f\n" ENTER_PAIRS "b 2f\n" "1:\n" ENTER_BYTES "2:\n"
+#define ENTRIES PAIRS_ENTRY BYTES_ENTRY
 #define PAIRS_END "b 3f\n"
 #elif KIBI_SVDF_S8_BLOCKS_OF_PAIRS
-#define ENTER ENTER_PAIRS
+#define ENTRIES PAIRS_ENTRY "mov r6, r5\n"
 #define PAIRS_END
 #else
-#define ENTER ENTER_BYTES
+#define ENTRIES BYTES_ENTRY "mov r5, r6\n"
 #define PAIRS_END
 #endif
 
@@ -208,7 +207,7 @@ KIBI_FIELD_AT(svdf_blocks, weights, 20 + 48);
     "19:\n"                                 \
     "str lr, [sp, #4]\n"                    \
     "mov lr, #0xFF00FF00\n"                 \
-    "ldr pc, [r12, #44]\n" /* loop_entry */ \
+    "ldr pc, [r12, #16]\n" /* bytes_entry */ \
     ".p2align 2\n"                          \
     "20:\n"                                 \
     "ldr.w r2, [r1], #4\n" "kibi_four_bytes\n" \
@@ -224,8 +223,8 @@ KIBI_FIELD_AT(svdf_blocks, weights, 20 + 48);
  *   r1         the input, then the state
  *   r2, r3     elements as factors; then free, and a mask of the odd bytes
  *   r4 … r7    the sums of four filters, their results, then the sums of what they keep
- *   r8 … r11   weights; constants of results; what is kept, a sum, weights; the output, its end and constants of outputs
- *   r12        blocks, from the output on at the begin of a block; while filters are multiplied, free
+ *   r8 … r11   the form; weights; constants of results; what is kept, a sum, weights; the output, its end and constants of outputs
+ *   r12        blocks, from the entries on at the begin of a block; while filters are multiplied, free
  *   lr         where weights end, or a mask of the odd bytes; weights
  *   sp + 0     blocks
  *   sp + 4     where weights end, if lr is a mask
@@ -238,32 +237,34 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void all_units(KIBI_
     __asm__ volatile(RESULT OUTPUT KEEP FIRST);
     __asm__ volatile(
         "push {r0, r3, r4, r5, r6, r7, r8, r9, r10, r11, lr}\n"
-        "add r12, r0, #20\n"
-        /* Where the loop begins: before the last fours of an iteration of four. Elements that are left are the first; they are in
+        "add r12, r0, #36\n"
+        /* Where the loops begin: before the last fours of an iteration of four. Elements that are left are the first; they are in
          * r2 before the load of the four that is entered. */
-        "ldrd r2, r3, [r12, #20]\n" /* weights_bytes, has_rest */
-        "ldr r4, [r12, #32]\n" /* is_paired */
+        "ldrd r2, r3, [r12, #24]\n" /* weights_bytes, has_rest */
         "rsb r2, r2, #0\n"
         "ubfx r2, r2, #4, #2\n"
         "lsl r3, r3, #2\n"
         "orr r3, r3, #1\n"
-        ENTER
+        ENTRIES
+        "strd r5, r6, [r12, #8]\n" /* after_rest */
         "lsrs r3, r3, #2\n"
-        "strd r6, r5, [r12, #40]\n" /* after_rest, loop_entry */
         "beq 4f\n"
-        "adr.w r6, 7f\n"
-        "orr r6, r6, #1\n"
+        "adr.w r5, 7f\n"
+        "orr r5, r5, #1\n"
+        "mov r6, r5\n"
         "4:\n"
-        "str r6, [r12, #36]\n" /* entry */
-        "ldr r0, [r12, #48]\n" /* weights */
+        "strd r5, r6, [r12]\n" /* entry */
+        "ldr r0, [r12, #36]\n" /* weights */
         "5:\n" /* the next four units */
-        "ldm r0!, {r4, r5, r6, r7}\n"
-        "ldrd r1, lr, [r12, #16]\n" /* x, weights_bytes */
+        "ldm r0!, {r4, r5, r6, r7, r8}\n"
+        "ldrd r1, lr, [r12, #20]\n" /* x, weights_bytes */
+        "and r8, r8, #1\n"
         "add lr, lr, r0\n"
-        "ldr pc, [r12, #36]\n"
+        "ldr pc, [r12, r8, lsl #2]\n"
         "7:\n" /* one to three elements after whole fours, zeros after them */
-        "ldr r2, [r12, #28]\n"
-        "ldr pc, [r12, #40]\n");
+        "ldr r2, [r12, #32]\n"
+        "add r8, r12, r8, lsl #2\n"
+        "ldr pc, [r8, #8]\n");
 #if KIBI_SVDF_S8_BLOCKS_OF_PAIRS
     __asm__ volatile(LOOP_OVER_PAIRS);
 #endif
@@ -286,7 +287,7 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void all_units(KIBI_
         "kibi_keep r6, 26f, 16\n"
         "kibi_keep r7, 27f, 17\n"
         "str r1, [r12], #20\n"
-        "ldm r12, {r8, r9, r10, r11}\n"
+        "ldm r12!, {r8, r9, r10, r11}\n"
         "kibi_output r4\n"
         "kibi_output r5\n"
         "kibi_output r6\n"
@@ -295,7 +296,7 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void all_units(KIBI_
         "strb r6, [r8, #2]\n"
         "strb r7, [r8, #3]\n"
         "strb r4, [r8], #4\n"
-        "str r8, [r12]\n"
+        "str r8, [r12, #-16]\n" /* output */
         "cmp r8, r9\n"
         "bne 5b\n"
         "pop {r0, r3, r4, r5, r6, r7, r8, r9, r10, r11, pc}\n");
@@ -336,7 +337,6 @@ void kibi_svdf_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_s
     blocks.x = rows[0];
     blocks.weights_bytes = (p->depth + 3) / 4 * 16;
     blocks.has_rest = rest != 0;
-    blocks.is_paired = p->is_paired;
     blocks.state = (int8_t *)states[0];
     blocks.output = output;
     blocks.state_zero_point = (uint32_t)p->state_zero_point << 24;

@@ -244,23 +244,23 @@ class SvdfS8BlocksParams(_SvdfParams, kernels=("kibi_svdf_s8_blocks",), pointers
         DType.S32, "results of each filter that are kept, the newest ones: a multiple of 4, at least 8"
     )
     state_zero_point: int = number(DType.S32, "-128 … 127")
-    is_paired: int = number(DType.S32, "1: words of weights over the input hold packed pairs; 0: a weight in each byte")
+    paired_blocks: int = number(DType.S32, "of packed pairs; the others have a weight in each byte")
     result_factor: int = number(DType.S32, "0 … 2**31 - 1: rule N55, of results, with 12 bits of a fraction")
     result_switch: int = number(DType.S32, "0 … 4096")
     output_factor: int = number(DType.S32, "0 … 2**31 - 1: the same of outputs, with 8 bits of a fraction")
     output_switch: int = number(DType.S32, "-32768 … 32767: 0 … 31, plus 256 times the output's zero point")
     contract = """
-        require: 0 <= is_paired <= 1
+        require: 0 <= paired_blocks <= units // 4
         require: 8 <= memory
         require: units == units // 4 * 4
         require: memory == memory // 4 * 4
-        array weights: units * (2 + ceil(depth, 4) + memory // 4)
+        array weights: units * (2 + ceil(depth, 4) + memory // 4) + units // 4
         state: batches * units * memory // 4 of 4
     """
     parts = MappingProxyType(
         {
-            "KIBI_SVDF_S8_BLOCKS_OF_PAIRS": ("is_paired <= 0",),
-            "KIBI_SVDF_S8_BLOCKS_OF_BYTES": ("1 <= is_paired",),
+            "KIBI_SVDF_S8_BLOCKS_OF_PAIRS": ("paired_blocks <= 0",),
+            "KIBI_SVDF_S8_BLOCKS_OF_BYTES": ("units // 4 <= paired_blocks",),
             "KIBI_SVDF_S8_BLOCKS_OF_LONG_MEMORIES": ("memory <= 8",),
         }
     )

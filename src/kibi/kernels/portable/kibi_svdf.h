@@ -89,7 +89,7 @@ typedef struct {
     int32_t units;            /* a multiple of 4 */
     int32_t memory;           /* results of each filter that are kept, the newest ones: a multiple of 4, at least 8 */
     int32_t state_zero_point; /* -128 ... 127 */
-    int32_t is_paired;        /* 1: words of weights over the input hold packed pairs; 0: a weight in each byte */
+    int32_t paired_blocks;    /* of packed pairs; the others have a weight in each byte */
     int32_t result_factor;    /* 0 ... 2**31 - 1: rule N55, of results, with 12 bits of a fraction */
     int32_t result_switch;    /* 0 ... 4096 */
     int32_t output_factor;    /* 0 ... 2**31 - 1: the same of outputs, with 8 bits of a fraction */
@@ -97,9 +97,9 @@ typedef struct {
 } kibi_svdf_s8_blocks_params;
 
 /* SVDF of int8 with a state of int8 and one filter a unit, from packed weights: output, rows and scratch as of kibi_svdf_s8; states,
- * too, aligned to 4. A block of weights is that of four units. It has four words that the sums over the input start from, then four words
- * for each four elements, one of each filter, with the first element's weight in the lowest byte; or in packed pairs, as of
- * kibi_fully_connected_s8_blocks. If elements are left after whole fours, they come first, with zeros as weights of what is after them.
+ * too, aligned to 4. A block of weights is that of four units. It has four words that the sums over the input start from, a word whose lowest bit is
+ * its form, then four words for each four elements, one of each filter: of packed pairs, as of kibi_fully_connected_s8_blocks, if the bit
+ * is 0, else with the first element's weight in the lowest byte. If elements are left after whole fours, they come first, with zeros as weights of what is after them.
  * Then it has for each unit the words of the weights of all but the last eight results that are kept, with a weight in each byte, a word
  * that their sum starts from, which includes -zero point of the state * the sum of the weights, and the last two words. Sums are 256
  * times the true ones, plus an addend: rule N55. */

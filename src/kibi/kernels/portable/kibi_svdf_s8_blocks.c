@@ -54,25 +54,27 @@ static uint32_t add_pairs(uint32_t sum, uint32_t word, const int8_t *x, int32_t 
     return sum;
 }
 
-/* The same as the layer has its weights. */
-static uint32_t add_four(const kibi_svdf_s8_blocks_params *p, uint32_t sum, uint32_t word, const int8_t *x, int32_t count)
+/* The same in the form that a block has. */
+static uint32_t add_four(int32_t form, uint32_t sum, uint32_t word, const int8_t *x, int32_t count)
 {
-    return p->is_paired != 0 ? add_pairs(sum, word, x, count) : add_word(sum, word, x, count);
+    return (form & 1) == 0 ? add_pairs(sum, word, x, count) : add_word(sum, word, x, count);
 }
 
 /* The sums of four filters over the input. Returns the next word. */
 static const int32_t *filter_sums(uint32_t sums[BLOCK], const int32_t *from, const int8_t *x, const kibi_svdf_s8_blocks_params *p)
 {
     const int32_t whole = p->depth - p->depth % 4;
+    int32_t form;
     for (int32_t o = 0; o < BLOCK; ++o) {
         sums[o] = (uint32_t)*from++;
     }
+    form = *from++;
     for (int32_t o = 0; whole < p->depth && o < BLOCK; ++o) {
-        sums[o] = add_four(p, sums[o], (uint32_t)*from++, x + whole, p->depth - whole);
+        sums[o] = add_four(form, sums[o], (uint32_t)*from++, x + whole, p->depth - whole);
     }
     for (int32_t k = 0; k < whole; k += 4) {
         for (int32_t o = 0; o < BLOCK; ++o) {
-            sums[o] = add_four(p, sums[o], (uint32_t)*from++, x + k, 4);
+            sums[o] = add_four(form, sums[o], (uint32_t)*from++, x + k, 4);
         }
     }
     return from;

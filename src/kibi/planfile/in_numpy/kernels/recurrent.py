@@ -134,7 +134,7 @@ _STEPS = {
 def _remembered(call: Call, kind: str, results: Callable[[Numbers], Numbers]) -> Numbers:
     """Returns the results that filters keep, [batches, filters, memory], the new ones among them."""
     p, (source, _) = call.numbers, types_of(call.kernel)
-    filters = p.units * p.filters_per_unit
+    filters = p.units * getattr(p, "filters_per_unit", 1)
     state = call.state(0, p.batches * filters * p.memory, kind).reshape(p.batches, filters, p.memory)
     vectors = np.array(call.row(0, p.batches * p.depth, source.numpy.str)).reshape(p.batches, p.depth)
     state[:, :, :-1] = state[:, :, 1:].copy()
@@ -166,11 +166,16 @@ def svdf_blocks(call: Call) -> None:
     """SVDF of s8 from packed weights: rules N36 and N55."""
     p = call.numbers
     fours, kept = -(-p.depth // 4), p.memory // 4
-    blocks = call.array("weights", p.units // 4, 4 * (2 + fours + kept))
+    blocks = call.array("weights", p.units // 4, 4 * (2 + fours + kept) + 1)
+    is_paired = np.repeat(blocks[:, 4] % 2 == 0, 4)
+    blocks = np.delete(blocks, 4, axis=1)
     features = blocks[:, : 4 * (1 + fours)].reshape(-1, 1 + fours, 4).transpose(0, 2, 1).reshape(p.units, 1 + fours)
     words, rest = np.ascontiguousarray(features[:, 1:]), p.depth % 4
-    weights = (packed_pairs(words) if p.is_paired else words.view(np.int8).astype(np.int64)).reshape(p.units, -1)
-    raised = features[:, 0] + 127 * p.is_paired * weights[:, 1::2].sum(axis=1)
+    bytes_of_words = words.view(np.int8).astype(np.int64)
+    weights = np.where(
+        is_paired[:, None], packed_pairs(words).reshape(p.units, -1), bytes_of_words.reshape(p.units, -1)
+    )
+    raised = features[:, 0] + 127 * is_paired * weights[:, 1::2].sum(axis=1)
     # Elements after whole fours are the first of the weights.
     weights = np.concatenate([weights[:, 4:], weights[:, :rest]], axis=1) if rest else weights
     ordered, start = blocks[:, 4 * (1 + fours) :].reshape(p.units, 1 + kept), kept - 2
