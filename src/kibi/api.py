@@ -147,8 +147,8 @@ def plan(
         output: `stored` or `external`.
         external_buffers: further tensors, by name or index, that are stored in caller-owned buffers.
         goal: `balanced`: the smallest arena, with kernels that are packed for the core where what they store is about as
-            large. `flash`: the kernels with which code and constants are smallest. `speed`: the fewest instructions,
-            with whole tensors and as much scratch as kernels can use.
+            large. `flash`: the kernels with which code and constants are smallest. `speed`: the least time, with few
+            instructions and few reads of flash, whole tensors, and as much scratch as kernels can use.
         tuning: what `tune` found, whose kernels the plan is for, instead of those of `goal`.
         weights: `flash`: weights are stored as kernels read them. `rice`: those of layers that read each weight once are
             stored as Golomb-Rice codes and decoded as they are used, if that saves more flash than the decoder takes. `read:NAME`:

@@ -122,7 +122,7 @@ def plan(
         inputs: how the caller hands over the model's inputs. Where they stream, `runs` counts the nodes of `with_handover`.
         outputs: how the caller gets at the outputs: stored or external.
         external_buffers: further tensors that are stored in caller-owned buffers, by index.
-        goal: what the code is to be good at: the fewest instructions, with whole tensors; or the smallest arena, with balanced
+        goal: what the code is to be good at: the least time, with whole tensors; or the smallest arena, with balanced
             code or the least of it.
         kernels: C names of the kernels, one for each node of the planned graph; None: the rules of the goal choose.
         ram_bytes: the most bytes that the arena may have: of the plans that fit, the fastest; None: no limit.

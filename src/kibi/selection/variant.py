@@ -11,7 +11,7 @@ class Goal(StrEnum):
     """The goal of a model's plan and code."""
 
     SPEED = "speed"
-    """The fewest instructions, at any cost in flash: whole tensors, and as much scratch as kernels can use."""
+    """The least time, at any cost in flash: few instructions and reads of flash, whole tensors, all the scratch that is of use."""
     BALANCED = "balanced"
     """The smallest arena; faster kernels only where their constants have about the same size."""
     FLASH = "flash"

@@ -10,7 +10,7 @@ from kibi.cli.options.renamed import current_handover
 from kibi.cli.options.sizes import byte_count
 
 DEFAULT_TARGET = "cortex-m4"
-GOALS = "balanced: the smallest arena, fast kernels. speed: the fewest instructions. flash: the least code."
+GOALS = "balanced: the smallest arena, fast kernels. speed: the least time. flash: the least code."
 WEIGHTS = (
     "How weights are stored. flash: as they are. rice: coded, decoded as they are used, where that saves flash. read:NAME: in slow "
     "memory, from which your C function NAME reads them into the arena. read:NAME,ahead: NAME_start and NAME_wait read them while "
