@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kibi.qemu import missing_qemu
-from kibi.targets import Target, target
+from kibi.targets import EMULATORS, Target, target
 
 ARM, RISCV = "qemu-system-arm", "qemu-system-riscv32"
 needs_qemu = pytest.mark.skipif(shutil.which(ARM) is None, reason=f"{ARM} is not installed")
@@ -26,6 +26,17 @@ def emulated_by_qemu(name: str) -> Target:
     if missing := missing_qemu(processor):
         pytest.skip(missing)
     return processor
+
+
+def emulated_everywhere(name: str) -> list[Target]:
+    """The target as each emulator on this machine runs it; the test is skipped where none does."""
+    known = target(name)
+    has = {"unicorn": known.emulated_cpu, "qemu": known.qemu}
+    processors = [known.emulated_by(emulator) for emulator in EMULATORS if has[emulator]]
+    runnable = [each for each in processors if not missing_qemu(each)]
+    if not runnable:
+        pytest.skip(missing_qemu(known))
+    return runnable
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from kibi.dtypes import Array
 from kibi.engines import DeviceEngine, Engine, HostEngine
 from kibi.errors import ModelError
 from kibi.ir import Graph
+from kibi.targets import targets
+from tests.debugger.qemu import emulated_everywhere
 from tests.support import zoo
 
 pytestmark = zoo.requires_zoo
@@ -44,15 +46,21 @@ def test_model_equals_tflm_in_all_engines(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m33", "rv32imac", "rv32imafc"])
+@pytest.mark.parametrize("core", [each.name for each in targets() if each.is_emulated])
 @pytest.mark.parametrize("name", _RUNNABLE)
 def test_simplified_model_equals_tflm_on_every_core(name: str, core: str, tmp_path: Path) -> None:
-    """After the lossless passes, with the kernels for each core: two seeded runs."""
+    """After the lossless passes, with the kernels for each core: two seeded runs on each emulator that has it."""
+    processors = emulated_everywhere(core)
     entry = zoo.catalog()[name]
     model = kibi.simplify(_read(entry.path))
-    library = kibi.compile(model, kibi.plan(model, core), tmp_path)
+    plan = kibi.plan(model, core)
     runs = list(zoo.seeded_runs(name))
-    assert _digests(DeviceEngine(library), runs[:2]) == list(entry.output_digests[:2])
+    for processor in processors:
+        folder = tmp_path / processor.runner.value
+        folder.mkdir()
+        library = kibi.compile(model, plan, folder, target=processor)
+        found = _digests(DeviceEngine(library), runs[:2])
+        assert found == list(entry.output_digests[:2]), processor.runner
 
 
 @pytest.mark.slow
