@@ -20,6 +20,7 @@ CORES = {
     "mps2-an385": "Cortex-M3 r",
     "mps2-an386": "Cortex-M4 r",
     "mps2-an500": "Cortex-M7 r",
+    "mps3-an547": "Cortex-M55 r",
     "mps2-an505": "Cortex-M33 r",
 }
 

@@ -11,13 +11,15 @@ from kibi.debugger.session import Session
 from kibi.errors import BoardError
 from kibi.targets import InstructionSet, Target
 
-_CPUID, _VTOR, _CPACR = 0xE000_ED00, 0xE000_ED08, 0xE000_ED88
+_CPUID, _VTOR, _CCR, _CPACR, _MVFR1 = 0xE000_ED00, 0xE000_ED08, 0xE000_ED14, 0xE000_ED88, 0xE000_EF44
 _CFSR, _HFSR, _MMFAR, _BFAR = 0xE000_ED28, 0xE000_ED2C, 0xE000_ED34, 0xE000_ED38
 _DEMCR, _DWT_CTRL, _DWT_CYCCNT, _DWT_LAR = 0xE000_EDFC, 0xE000_1000, 0xE000_1004, 0xE000_1FB0
 _TRACE_ENABLED = 1 << 24
 _NO_COUNTER, _COUNTER_ENABLED = 1 << 25, 1
 _UNLOCK = 0xC5AC_CE55
 _FPU_ACCESS = 0xF << 20
+_LOOP_CACHE = 1 << 19
+_VECTORS_SHIFT, _VECTORS_OF_FLOATS = 8, 2
 _ARM = 0x41
 _HIDDEN = "the core has no cycle counter, or the server hides it"
 _EXCEPTION = 0x1FF
@@ -31,7 +33,7 @@ _PARTS: Mapping[int, str] = MappingProxyType(
 _RUNS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
         "cortex-m0plus": (0xC60, 0xC20), "cortex-m3": (0xC23,), "cortex-m4": (0xC24,), "cortex-m7": (0xC27,),
-        "cortex-m33": (0xD21,),
+        "cortex-m33": (0xD21,), "cortex-m55": (0xD22,), "cortex-m85": (0xD23,),
     }
 )  # fmt: skip
 """The cores that run the code of a target, instruction by instruction the same."""
@@ -152,7 +154,7 @@ class CortexM:
         session.set_register("xpsr", _THUMB_STATE)
 
     def set_up(self, session: Session, target: Target, vectors: int, store: Store) -> None:
-        """Gives the core its vectors, where it lets them be moved, and its floating-point unit."""
+        """Gives the core its vectors, where it lets them be moved, its floating-point unit, and what its loops need."""
         store(_VTOR, vectors)  # Cortex-M0 has none, and takes those of its flash
         if target.has_fpu:
             store(_CPACR, session.read_word(_CPACR) | _FPU_ACCESS)
@@ -160,6 +162,13 @@ class CortexM:
                 raise BoardError(
                     f"{session.name} has a core without a floating-point unit, but code for {target.name} uses one."
                 )
+        if target.has_vectors:
+            if session.read_word(_MVFR1) >> _VECTORS_SHIFT & 0xF < _VECTORS_OF_FLOATS:
+                raise BoardError(
+                    f"{session.name} has a core without Helium for integers and floats, but code for {target.name} uses it."
+                )
+            # After a reset each iteration of a low-overhead loop branches: makers' start-up code switches the cache on.
+            store(_CCR, session.read_word(_CCR) | _LOOP_CACHE)
 
     def counter(self, session: Session, store: Store) -> CycleCounter:
         """The counter of DWT."""

@@ -117,6 +117,11 @@ class Target:
         return made
 
     @property
+    def has_vectors(self) -> bool:
+        """True if its code uses Helium's vectors."""
+        return "helium" in self.kernel_sets
+
+    @property
     def is_host(self) -> bool:
         """True if this is the machine that Kibi runs on."""
         return self.name == "host"
