@@ -1,4 +1,4 @@
-"""The chart of the README: Kibi beside TensorFlow Lite Micro with CMSIS-NN, from the records of `benchmarks`."""  # noqa: INP001
+"""Kibi beside TensorFlow Lite Micro, from the records of `benchmarks`: the chart of the README, and a table for RISC-V."""  # noqa: INP001
 
 import json
 from collections.abc import Mapping
@@ -86,6 +86,31 @@ def beside_sentence() -> str:
         f"TFLM {figures['tflm']} by {figures['compiler'].partition(',')[0]}, its\n"
         "kernels at `-O2`. [TFLM's figures](benchmarks/tflm_figures.json), [Kibi's](benchmarks/counts.json).\n"
     ).replace(" \n", "\n")
+
+
+def riscv_table() -> str:
+    """Returns a table of instructions on RISC-V: TFLM's reference kernels beside Kibi's, and how both were counted."""
+    costs, figures = (
+        json.loads((_BENCHMARKS / name).read_text(encoding="utf-8")) for name in ("targets.json", "tflm_riscv.json")
+    )
+    zig = costs["tools"]["ziglang"]
+    rows = ["| model | TFLM at `-Os` | TFLM, kernels at `-O2` | Kibi at `-Os` | times fewer |", f"|---|{'---:|' * 4}"]
+    for model, other in figures["models"].items():
+        own = costs["costs"][model]["rv32imc"]["instructions"]
+        pair = Pair(own, min(other["instructions"], other["instructions_o2"]))
+        rows.append(
+            f"| `{model}` | {other['instructions']:,} | {other['instructions_o2']:,} | {own:,} | {pair.factor:.1f} |"
+        )
+    return "\n".join(
+        [
+            *rows,
+            "",
+            f"Both are compiled for `rv32imc` by ziglang {zig}. TFLM is {figures['tflm'][:8]}. Inputs are the same,",
+            "and so are outputs, bit for bit. The last column takes the fewer ones of TFLM's.",
+            "[The record](../benchmarks/tflm_riscv.json) says how TFLM was built and counted.",
+            "",
+        ]
+    )
 
 
 def beside_picture() -> str:

@@ -75,7 +75,7 @@ def _document(path: Path) -> str:
 
 def _with_tables(path: Path, text: str) -> str:
     import tables  # noqa: PLC0415 - as above
-    from beside_tflm import beside_sentence  # noqa: PLC0415 - as above
+    from beside_tflm import beside_sentence, riscv_table  # noqa: PLC0415 - as above
     from target_tables import target_tables  # noqa: PLC0415 - as above
 
     made: Mapping[Path, Mapping[str, Callable[[], str]]] = {
@@ -85,7 +85,7 @@ def _with_tables(path: Path, text: str) -> str:
             "operators": tables.operators_sentence,
             "rows": tables.rows_sentence,
         },
-        _KERNELS: {"counts": tables.recorded_counts},
+        _KERNELS: {"counts": tables.recorded_counts, "beside-riscv": riscv_table},
         _PLAN_FILE: {"records": tables.records},
         _UPDATES: {"package": tables.package_records},
         _BOARDS: {"boards": tables.boards_table},

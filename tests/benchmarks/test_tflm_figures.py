@@ -1,4 +1,4 @@
-"""The chart of the README: its figures are recorded, and what is recorded is true."""
+"""Figures beside TFLM's, in the chart of the README and the table of RISC-V: they are recorded, and what is recorded is true."""
 
 import json
 import os
@@ -20,6 +20,8 @@ _MODELS = (
     "mlperf_kws_int8", "mlperf_vww_int8", "mlperf_ic_int8", "mlperf_ad_int8", "mlperf_sww_int8", "tflm_person_detect",
     "tflm_micro_speech",
 )  # fmt: skip
+
+_RISCV_MODELS = _MODELS[:4] + _MODELS[5:6]
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -47,6 +49,19 @@ def test_chart_shows_each_model_with_the_recorded_figures() -> None:
             assert re.findall(r"[\d,]{3,}", tooltip) == [f"{mine:,}", f"{theirs:,}"]
             assert {f"{mine:,}", f"{theirs:,}", f"{theirs / mine:.1f}{_TIMES}"} <= set(texts)
             assert abs(share / whole - mine / theirs) < 0.001
+
+
+def test_riscv_takes_a_third_of_what_reference_kernels_take() -> None:
+    """The table of the page has the records' figures; the fewer ones of TFLM's are at least three times Kibi's."""
+    costs, figures = _read("targets.json")["costs"], _read("tflm_riscv.json")["models"]
+    assert {*_RISCV_MODELS} <= {*figures}
+    page = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
+    for model, other in figures.items():
+        own = costs[model]["rv32imc"]["instructions"]
+        factor = min(other["instructions"], other["instructions_o2"]) / own
+        cells = [f"{each:,}" for each in (other["instructions"], other["instructions_o2"], own)]
+        assert f"| `{model}` | {' | '.join(cells)} | {factor:.1f} |" in page
+        assert factor >= 3
 
 
 @zoo.requires_zoo
