@@ -3,7 +3,7 @@
 API = {
     "From model to numbers": (
         "load", "simplify", "plan", "run", "compile", "measure", "measure_on_board", "write_serial_program",
-        "measure_over_serial", "verify", "tune", "embed", "report",
+        "measure_over_serial", "verify", "tune", "write_tuning_program", "embed", "report",
     ),
     "Models": ("convert", "from_torch", "quantize", "evaluate", "compare_layers", "sweep"),
     "Objects": ("Graph", "Plan", "Interpreter", "Library", "KibiError"),

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from kibi.evaluations import compare_layers, evaluate
     from kibi.interpreters import Interpreter
     from kibi.ir import Graph
-    from kibi.measurements import measure, measure_on_board, measure_over_serial, tune, verify, write_serial_program
+    from kibi.measurements import (
+        measure,
+        measure_on_board,
+        measure_over_serial,
+        tune,
+        verify,
+        write_serial_program,
+        write_tuning_program,
+    )
     from kibi.model_reports import report
     from kibi.plan_files import compile_core, compile_like, compile_plan, measure_plan, open_plan
     from kibi.planner.plan import Plan
@@ -77,6 +85,7 @@ __all__ = [
     "tune",
     "verify",
     "write_serial_program",
+    "write_tuning_program",
 ]
 _FUNCTIONS = ("compile", "embed", "load", "plan", "run", "simplify")
 _LATE = {
@@ -93,7 +102,15 @@ _LATE = {
     "sweep": "kibi.sweeps.call",
     **dict.fromkeys(_FUNCTIONS, "kibi.api"),
     **dict.fromkeys(
-        ("measure", "measure_on_board", "measure_over_serial", "tune", "verify", "write_serial_program"),
+        (
+            "measure",
+            "measure_on_board",
+            "measure_over_serial",
+            "tune",
+            "verify",
+            "write_serial_program",
+            "write_tuning_program",
+        ),
         "kibi.measurements",
     ),
     **dict.fromkeys(("compile_core", "compile_like", "compile_plan", "measure_plan", "open_plan"), "kibi.plan_files"),

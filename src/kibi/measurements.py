@@ -14,7 +14,7 @@ from kibi.targets import board as board_named
 
 if TYPE_CHECKING:
     from kibi.codegen import Library
-    from kibi.engines.board_cycles import BoardPlace
+    from kibi.engines.board_cycles import CountingPlace
     from kibi.engines.tuning import Tuning
     from kibi.planner.plan import Plan
     from kibi.reports.board_run import BoardRun
@@ -36,10 +36,12 @@ def tune(
     board: str | Board | None = None,
     gdb: str | None = None,
     load_into: str = "flash",
+    serial: str | None = None,
 ) -> "Tuning":
     """Counts every kernel that may run a layer of a model on the emulated core, and chooses the best for each.
 
-    With a board and its GDB server, the cycles that the board counts decide.
+    With a board and its GDB server, or the serial port of a board with the program that `write_tuning_program` wrote, the cycles
+    that the board counts decide.
 
     Args:
         model: the graph.
@@ -49,20 +51,21 @@ def tune(
         compiler: `zig` (from pip), `gcc` (`arm-none-eabi-gcc`) or `clang` (with `ld.lld`).
         level: the compiler's: `0`, `1`, `2`, `3` or `s`.
         memory: how the core reads its flash at the target's clock, as in `kibi.board("rp2040").memory`; None: instructions decide.
-        board: the board, by name or as data, whose core is the target; for `gdb`.
+        board: the board, by name or as data, whose core is the target; for `gdb` and `serial`.
         gdb: `HOST:PORT` of its GDB server; None: only the emulated core counts.
         load_into: where programs are loaded on the board: `flash` or `ram`.
+        serial: its serial port: `PORT`, `PORT:BAUD`, or a URL as pyserial has them; None: as `gdb` says.
 
     Returns:
         The choice and the counts, for `plan`.
 
     Raises:
         TargetError: no such target, or nothing emulates it.
-        InputError: there is no such goal.
+        InputError: there is no such goal, or both a GDB server and a port are given, or neither has a board.
         PlanError: the plan is not right for the model.
-        ToolchainError: the compiler is missing or fails.
+        ToolchainError: the compiler or pyserial is missing, or the compiler fails.
         EmulationError: a kernel goes wrong.
-        BoardError: the board has no cycle counter, or something goes wrong there.
+        BoardError: the board has no cycle counter, has another program, or something goes wrong there.
     """
     from kibi.engines.tuning import tune as count  # noqa: PLC0415
     from kibi.planner import validate  # noqa: PLC0415
@@ -74,28 +77,96 @@ def tune(
     if plan is not None:
         validate(model, plan)
     made = plan or default_plan(model, processor, goal)
-    place = None if gdb is None else _board_place(board, gdb, load_into, processor)
+    place = None if gdb is None and serial is None else _counting_place(board, gdb, serial, load_into, processor)
     return count(model, made, processor, wanted, compiler=compiler, level=level, memory=memory, place=place)
 
 
-def _board_place(board: str | Board | None, gdb: str, load_into: str, processor: Target) -> "BoardPlace":
+def _counting_place(
+    board: str | Board | None, gdb: str | None, serial: str | None, load_into: str, processor: Target
+) -> "CountingPlace":
     """The board that counts.
 
     Raises:
-        InputError: no board was named, or there is no such place.
+        InputError: no board was named, or both ways to reach it, or there is no such place.
         TargetError: there is no such board, or its core is another one.
     """
     from kibi.debugger import PLACES, Server  # noqa: PLC0415
-    from kibi.engines.board_cycles import BoardPlace  # noqa: PLC0415
+    from kibi.engines.board_cycles import BoardPlace, SerialPlace  # noqa: PLC0415
+    from kibi.serial_line import PortPlace  # noqa: PLC0415
 
     if board is None:
-        raise InputError("gdb is the server of a board. Name the board, as in board='stm32f446re'.")
+        raise InputError("gdb and serial are ways to reach a board. Name the board, as in board='stm32f446re'.")
+    if gdb is not None and serial is not None:
+        raise InputError("gdb and serial are two ways to reach one board. Give one of them.")
     if load_into not in PLACES:
         raise InputError(f"unknown place {load_into[:40]!r}. A program is loaded into {' or '.join(PLACES)}.")
     found = board_named(board) if isinstance(board, str) else board
     if found.core != processor.name:
         raise TargetError(f"the plan is for {processor.name}, but {found.name} has a {found.core}.")
-    return BoardPlace(found, Server.named(gdb), load_into)
+    if serial is not None:
+        return SerialPlace(found, PortPlace.named(serial))
+    return BoardPlace(found, Server.named(gdb or ""), load_into)
+
+
+def write_tuning_program(
+    model: Graph,
+    directory: str | os.PathLike[str],
+    plan: "Plan | None" = None,
+    *,
+    target: str | Target | None = None,
+    goal: str = "balanced",
+    compiler: str = "zig",
+    level: str = "s",
+) -> "Library":
+    """Writes a program that counts the cycles of every kernel that may run a layer, for the firmware of boards without a debugger.
+
+    The program answers `tune` with `serial` through two functions of the firmware that move bytes. It has the model several
+    times, as often as a layer has kernels.
+
+    Args:
+        model: the graph.
+        directory: where to write; made when it is absent.
+        plan: its plan, as for `tune`.
+        target: the processor, as for `tune`.
+        goal: `balanced` or `speed`, as for `tune`.
+        compiler: of the emulated core's code, which tells how much stack the program needs.
+        level: of the compiler.
+
+    Returns:
+        The library there.
+
+    Raises:
+        TargetError: no such target, or nothing emulates it.
+        InputError: there is no such goal, bytes decide for it, each layer has one kernel, or the path is empty.
+        PlanError: the plan is not right for the model.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: a kernel goes wrong.
+        BoardError: no measuring program runs on the target.
+        OutputError: the directory cannot be written.
+    """
+    from kibi.codegen import write  # noqa: PLC0415
+    from kibi.debugger import processor_of as runs_on  # noqa: PLC0415
+    from kibi.engines.board_cycles import trial_library  # noqa: PLC0415
+    from kibi.engines.serial import serial_program  # noqa: PLC0415
+    from kibi.engines.tuning import tuning_programs  # noqa: PLC0415
+    from kibi.files import check_path  # noqa: PLC0415
+    from kibi.planner import validate  # noqa: PLC0415
+    from kibi.selection import Goal, goal_named  # noqa: PLC0415
+
+    check_graph(model)
+    folder = check_path(directory, "directory")
+    processor = processor_of(target or (plan.target if plan else DEFAULT_TARGET))
+    runs_on(processor.name, "the target")
+    wanted = goal_named(goal)
+    if wanted is Goal.FLASH:
+        raise InputError("for the goal flash, bytes decide which kernel runs a layer: no board needs to count cycles.")
+    if plan is not None:
+        validate(model, plan)
+    made = plan or default_plan(model, processor, goal)
+    programs = tuning_programs(model, made, processor, wanted, compiler=compiler, level=level)
+    if not programs:
+        raise InputError(f"each layer of {model.name} has one kernel on {processor.name}: there is nothing to count.")
+    return write(serial_program(trial_library(programs, processor), max(each.stack_bytes for each in programs)), folder)
 
 
 @renamed_keywords(optimize="level")
@@ -232,6 +303,8 @@ def write_serial_program(
 
     check_library(library)
     folder = check_path(directory, "directory")
+    if len(library.models) > 1:
+        raise InputError(f"a measuring program has one model; this library has {len(library.models)}.")
     found = measured or measure(library, compiler=compiler, level=level, oracle=False)
     return write(serial_program(library, found.stack_bytes), folder)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Kibi
-from tests.debugger.qemu import needs_qemu
+from tests.debugger.qemu import needs_qemu, needs_riscv
 from tests.engines.networks import residual_bytes
-from tests.serial_line.firmware import MPS2, built, running
+from tests.serial_line.firmware import MPS2, VIRT, built, running
 
 
 @pytest.mark.slow
@@ -35,6 +35,62 @@ def test_program_that_is_built_in_gives_the_same_bits_and_takes_the_same_stack(k
         other = kibi("measure", tmp_path / "other.tflite", *options, "--serial", url)
     assert (other.code, other.out) == (17, "")
     assert "has another library than this model" in other.err
+
+
+VIRT_BOARD = """
+[[board]]
+name = "virt"
+core = "rv32imac"
+clock_hz = 100_000_000
+ram = [{ name = "dram", bytes = 1_048_576 }]
+flash_bytes = 1_048_576
+"""
+
+
+@needs_riscv
+def test_tuned_over_a_serial_line_the_cycles_of_the_board_decide(kibi: Kibi, tmp_path: Path) -> None:
+    """One program has the model with each kernel; its cycles are those of the emulated core but for the call of a function."""
+    pytest.importorskip("serial", reason="pyserial is not installed")
+    (tmp_path / "virt.toml").write_text(VIRT_BOARD)
+    (tmp_path / "residual.tflite").write_bytes(residual_bytes(4, 3, 2))
+    given = ("compile", tmp_path / "residual.tflite", "--board", tmp_path / "virt.toml", "--tune")
+    written = kibi(*given, "-o", tmp_path / "one", "--serial-program", tmp_path / "program")
+    assert written.code == 0
+    assert "Then: kibi compile with the same options, and --serial PORT" in written.out
+    with running(VIRT, built(tmp_path / "program", "rv32imac", VIRT)) as url:
+        layers = kibi(*given, "-o", tmp_path / "two", "--serial", url, "--json").record["tuning"][0]
+        assert len(layers) > 1
+    for layer in layers:
+        assert len(layer["candidates"]) > 1
+        assert all(0 <= each["instructions"] - each["board_cycles"] <= 30 for each in layer["candidates"])
+        cycles = {each["kernel"]: each["board_cycles"] for each in layer["candidates"]}
+        assert cycles[layer["kernel"]] == min(cycles.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--board", "rp2040", "--serial", "COM3"), "--serial is for --tune, which counts on the board"),
+        (("--board", "rp2040", "--serial-program", "never-written"), "--serial-program is for --tune"),
+        (("--tune", "--serial", "COM3"), "--serial is for a --board"),
+        (("--tune", "--board", "rp2040", "--serial", "COM3", "--gdb", "localhost:1"), "Leave it or --gdb out"),
+        (
+            ("--tune", "--board", "rp2040", "--serial", "COM3", "--goal", "flash"),
+            "bytes decide which kernel runs a layer",
+        ),
+        (("--tune", "--board", "rp2040", "--serial", "COM3", "{model}"), "--serial is for one model; 2 were given"),
+    ],
+    ids=["no-tune", "no-tune-program", "no-board", "gdb", "flash", "two"],
+)
+def test_options_of_tuning_that_do_not_fit_are_refused(
+    kibi: Kibi, glyphs: Path, tmp_path: Path, options: tuple[str, ...], problem: str
+) -> None:
+    """Before anything is counted; nothing is written."""
+    given = [str(glyphs) if each == "{model}" else each for each in options]
+    done = kibi("compile", glyphs, "-o", tmp_path / "library", *given)
+    assert (done.code, done.out) == (4, "")
+    assert problem in done.err
+    assert not list(tmp_path.glob("library*"))
 
 
 @pytest.mark.parametrize(

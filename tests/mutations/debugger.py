@@ -121,4 +121,20 @@ DEBUGGER: tuple[Mutation, ...] = (
         "An inference's cycles are added to those of the one before it.",
         _PROGRAM,
     ),
+    Mutation(
+        "debugger.serial-functions-report-nothing",
+        "packages/serial/kibi_serial.c.in",
+        "return functions->by_operator[number];",
+        "return functions->plain[number];",
+        "Each operator takes no cycles.",
+        _PROGRAM,
+    ),
+    Mutation(
+        "debugger.helium-for-integers-is-enough",
+        "debugger/cortex_m.py",
+        "_VECTORS_SHIFT, _VECTORS_OF_FLOATS = 8, 2",
+        "_VECTORS_SHIFT, _VECTORS_OF_FLOATS = 8, 1",
+        "Vectors of floats fault on a core that lacks them.",
+        ("tests/debugger/test_cortex_m.py",),
+    ),
 )

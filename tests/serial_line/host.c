@@ -20,10 +20,14 @@ static void dummy(void)
 {
 }
 
-const kibi_serial_function kibi_serial_by_operator[] = {dummy};
+static void other(void)
+{
+}
+
+static const kibi_serial_function both[] = {dummy, other};
+static const kibi_serial_functions models[] = {{both, both, 1u}, {both, both + 1, 1u}};
 const kibi_serial_program kibi_serial_model = {
-    digest, kibi_serial_by_operator, kibi_serial_by_operator, 1u, (uint8_t *)memory, sizeof memory, (uint8_t *)stack,
-    sizeof stack, ticks, 100u
+    digest, models, 2u, 2u, (uint8_t *)memory, sizeof memory, (uint8_t *)stack, sizeof stack, ticks, 100u
 };
 
 int kibi_serial_count(void)

@@ -47,7 +47,7 @@ def _run(
     """What a device says, reported."""
     library, measured = on_m3
     digest, core = str(other.get("digest", library.code_digest)), int(other.get("core", 0x412F_C231))
-    device = Device(digest, len(serial_functions(library)), answer, core)
+    device = Device(digest, len(serial_functions(library, library.model)), answer, core)
 
     @contextmanager
     def greeted(place: PortPlace) -> Iterator[SerialSession]:

@@ -91,7 +91,7 @@ def test_program_says_what_it_is(program: Path) -> None:
         told = running.greet()
     version, counts, pointer, content, functions, operators, core = struct.unpack_from("<HBBHHII", told.content)
     assert (told.kind, told.number, version, counts, pointer) == (0x81, 1, 1, 1, 8)
-    assert (content, functions, operators, core) == (CONTENT, 1, OPERATORS, 0x12345678)
+    assert (content, functions, operators, core) == (CONTENT, 2, OPERATORS, 0x12345678)
     assert struct.unpack_from("<II", told.content, 24) == (MEMORY_BYTES, 512)
     assert told.content[32:64] == bytes([1, 2, 3]) + bytes(29)
 
@@ -106,7 +106,13 @@ def test_memory_is_written_and_read_and_functions_are_called(program: Path) -> N
         value, _, stack = struct.unpack("<QII", called.content)
         assert (called.number, value, stack) == (4, 42, 24)
         counts = [running.ask(Frame(5, number, struct.pack("<I", 60))).content for number in (5, 6)]
+        others = [running.ask(Frame(4, 7, struct.pack("<H4Q", number, 40, 0, 0, 2))).content for number in (0, 2, 3)]
     assert [struct.unpack("<40I", each)[-1] for each in counts] == [7, 0]
+    assert [struct.unpack_from("<Q", each)[0] for each in others] == [
+        42,
+        42,
+        0,
+    ]  # those of the second model are the last two
 
 
 def _refused(frame: Frame) -> int:
@@ -132,7 +138,7 @@ def test_requests_that_make_no_sense_are_refused(program: Path) -> None:
             (OUTSIDE, 3, struct.pack("<Q", at) + bytes(MEMORY_BYTES + 1)),
             (OUTSIDE, 3, struct.pack("<Q", at + MEMORY_BYTES) + b"x"),
             (UNKNOWN, 3, bytes(7)),
-            (UNKNOWN, 4, struct.pack("<H4Q", 2, 0, 0, 0, 0)),
+            (UNKNOWN, 4, struct.pack("<H4Q", 4, 0, 0, 0, 0)),
             (UNKNOWN, 4, struct.pack("<H3Q", 0, 0, 0, 0)),
             (UNKNOWN, 5, struct.pack("<I", OPERATORS)),
             (UNKNOWN, 5, b""),

@@ -26,6 +26,7 @@ class SerialEngine(CalledEngine):
         session: with the program.
         board: the board's name.
         seconds: how long a call may take.
+        index: of the model, in the library.
 
     Attributes:
         core: the board's.
@@ -34,18 +35,19 @@ class SerialEngine(CalledEngine):
         BoardError: the program has another library, or the board another core.
     """
 
-    def __init__(self, library: Library, session: SerialSession, board: str, *, seconds: float) -> None:
-        found, names, digest = session.greeting, serial_functions(library), library.code_digest
-        if found.digest != digest or found.functions != len(names):
+    def __init__(self, library: Library, session: SerialSession, board: str, *, seconds: float, index: int = 0) -> None:
+        found, digest = session.greeting, library.code_digest
+        named = [[f"{each.graph.name}_{name}" for name in serial_functions(library, each)] for each in library.models]
+        if found.digest != digest or found.functions != sum(map(len, named)):
             raise BoardError(
                 f"the measuring program at {session.name} has another library than this model, with these options, gives: its "
                 f"digest is {found.digest[:_SHOWN_DIGITS]}…, not {digest[:_SHOWN_DIGITS]}…. Write the program again by "
                 "--serial-program with the same options, build it, and load it onto the board."
             )
-        functions = [f"{library.model.graph.name}_{each}" for each in names]
-        self.core = SerialCore(session, functions, library.target, board, seconds=seconds)
+        first = 2 * sum(map(len, named[:index]))
+        self.core = SerialCore(session, named[index], library.target, board, seconds=seconds, first=first)
         self._session = session
-        super().__init__(library.model, self.core, found.pointer_bytes)
+        super().__init__(library.models[index], self.core, found.pointer_bytes)
 
     @property
     def core_name(self) -> str:
@@ -87,19 +89,17 @@ class SerialEngine(CalledEngine):
 
 
 def serial_program(library: Library, stack_bytes: int) -> Library:
-    """Returns a library with the files of a program that measures its first model.
+    """Returns a library with the files of a program that measures its models.
 
     Args:
-        library: of one model, as it was generated.
+        library: as it was generated.
         stack_bytes: that the emulated core took. The program's stack has half as much again, and 256 bytes: compilers differ.
 
     Raises:
-        InputError: the library is of several models.
         BoardError: no measuring program runs on the library's target.
     """
-    return with_serial_program(
-        library, memory_bytes(library.model, library.target.pointer_bytes), stack_bytes + stack_bytes // 2 + 256
-    )
+    memory = max(memory_bytes(each, library.target.pointer_bytes) for each in library.models)
+    return with_serial_program(library, memory, stack_bytes + stack_bytes // 2 + 256)
 
 
 def memory_bytes(model: CompiledModel, pointer_bytes: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kibi.codegen import Library, generate, write
-from kibi.engines.board_cycles import BoardPlace, cycles_on_board
+from kibi.engines.board_cycles import CountingPlace, Trial
 from kibi.engines.device import DeviceEngine
 from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
@@ -89,7 +89,7 @@ def tune(
     compiler: str = "zig",
     level: str = "s",
     memory: Memory | None = None,
-    place: BoardPlace | None = None,
+    place: CountingPlace | None = None,
 ) -> Tuning:
     """Measures each candidate for each layer of a model, and chooses.
 
@@ -114,26 +114,17 @@ def tune(
         EmulationError: a kernel goes wrong.
         BoardError: the board has no cycle counter, or something goes wrong there.
     """
-    if not target.is_emulated:
-        known = ", ".join(each.name for each in targets() if each.is_emulated)
-        raise TargetError(
-            f"target {target.name!r} is not emulated, so no kernel can be counted on it. Take one of: {known}."
-        )
+    _check_emulated(target)
     planned = PlannedModel.of(graph, plan).graph
     calls = [candidates(call, target, goal, every=goal is Goal.FLASH) for call in planned.general_calls]
-    several = [node for node, found in enumerate(calls) if len(found) > 1]
-    trials = [
-        {node: calls[node][min(turn, len(calls[node]) - 1)].kernel for node in several}
-        for turn in range(max((len(calls[node]) for node in several), default=0))
-    ]
+    several, trials = _trials(calls)
     general = tuple(call.kernel for call in planned.general_calls)
     build = _Build(graph, plan, target, goal, general, compiler, level, memory)
     counts = [build.counted(trial) for trial in trials]
-    if place is not None and goal is not Goal.FLASH:
-        counts = [
-            replace(count, on_board=build.timed(trial, several, place, count))
-            for trial, count in zip(trials, counts, strict=True)
-        ]
+    if place is not None and trials and goal is not Goal.FLASH:
+        programs = [build.trial(trial, count) for trial, count in zip(trials, counts, strict=True)]
+        found_cycles = place.cycles(programs, several, target, compiler, level)
+        counts = [replace(count, on_board=cycles) for count, cycles in zip(counts, found_cycles, strict=True)]
     layers = []
     for node in several:
         taken = {trial[node]: count for trial, count in zip(trials, counts, strict=True)}
@@ -144,6 +135,53 @@ def tune(
     if goal is Goal.FLASH:
         best_layers = _smallest(layers, [call.kernel for call in choose(planned.general_calls, target, goal)], build)
     return Tuning(goal, best_layers, _named(general, {layer.node: layer.chosen for layer in best_layers}))
+
+
+def tuning_programs(
+    graph: Graph, plan: Plan, target: Target, goal: Goal, *, compiler: str = "zig", level: str = "s"
+) -> tuple[Trial, ...]:
+    """Returns the programs that `tune` runs on a board: with them, each kernel that may run a layer has run it.
+
+    Args:
+        graph: the model.
+        plan: its plan.
+        target: a processor that is emulated.
+        goal: what the code is to be good at; not flash, for which bytes decide.
+        compiler: `zig`, `gcc` or `clang`.
+        level: the compiler's level.
+
+    Returns:
+        The programs; none where each layer has one kernel.
+
+    Raises:
+        TargetError: nothing emulates the target.
+        ToolchainError: the compiler is missing or fails.
+        EmulationError: a kernel goes wrong.
+    """
+    _check_emulated(target)
+    general_calls = PlannedModel.of(graph, plan).graph.general_calls
+    _, trials = _trials([candidates(call, target, goal) for call in general_calls])
+    general = tuple(call.kernel for call in general_calls)
+    build = _Build(graph, plan, target, goal, general, compiler, level, None)
+    return tuple(build.trial(each, build.counted(each)) for each in trials)
+
+
+def _check_emulated(target: Target) -> None:
+    if not target.is_emulated:
+        known = ", ".join(each.name for each in targets() if each.is_emulated)
+        raise TargetError(
+            f"target {target.name!r} is not emulated, so no kernel can be counted on it. Take one of: {known}."
+        )
+
+
+def _trials(calls: Sequence[Sequence[KernelCall]]) -> tuple[list[int], list[dict[int, str]]]:
+    """The nodes with more than one candidate, and the kernels of these for each program that is run."""
+    several = [node for node, found in enumerate(calls) if len(found) > 1]
+    trials = [
+        {node: calls[node][min(turn, len(calls[node]) - 1)].kernel for node in several}
+        for turn in range(max((len(calls[node]) for node in several), default=0))
+    ]
+    return several, trials
 
 
 def _comparable(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -204,19 +242,16 @@ class _Build:
         estimated = None if cycles is None else tuple(cycles)
         return _Counts(tuple(known["instructions"]), known["flash_bytes"], known["stack_bytes"], estimated)
 
-    def timed(
-        self, kernels: Mapping[int, str], nodes: Sequence[int], place: BoardPlace, counts: _Counts
-    ) -> Mapping[int, int]:
-        """Returns the cycles of nodes with these kernels on a board."""
-        with temporary_folder() as folder:
-            written = write(self._library(kernels), folder / "library")
-            return cycles_on_board(
-                written, nodes, place, counts.flash_bytes, counts.stack_bytes, self.compiler, self.level
-            )
+    def trial(self, kernels: Mapping[int, str], counts: _Counts) -> Trial:
+        """Returns the program with these kernels, for a board."""
+        return Trial(self._planned(kernels), counts.flash_bytes, counts.stack_bytes)
+
+    def _planned(self, kernels: Mapping[int, str]) -> PlannedModel:
+        plan = with_kernels(self.graph, self.plan, self.target, self.goal, _named(self.general, kernels))
+        return PlannedModel.of(self.graph, plan)
 
     def _library(self, kernels: Mapping[int, str]) -> Library:
-        plan = with_kernels(self.graph, self.plan, self.target, self.goal, _named(self.general, kernels))
-        return generate([PlannedModel.of(self.graph, plan)], self.target, command="counted by Kibi")
+        return generate([self._planned(kernels)], self.target, command="counted by Kibi")
 
     def _count(self, library: Library, path: Path) -> None:
         """Runs two inferences, and writes the costs of the second to a file."""

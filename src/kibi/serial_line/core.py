@@ -21,10 +21,11 @@ class SerialCore:
 
     Args:
         session: with the program.
-        functions: those of the program, in the order of its lists.
+        functions: those of a model, in the order of the program's lists.
         target: whose code it is.
         board: the board's name.
         seconds: how long a call may take.
+        first: the number of the first one of them in the program.
 
     Attributes:
         core_name: the name of the core that answered.
@@ -39,10 +40,17 @@ class SerialCore:
     counted = ""
 
     def __init__(
-        self, session: SerialSession, functions: Sequence[str], target: Target, board: str, *, seconds: float
+        self,
+        session: SerialSession,
+        functions: Sequence[str],
+        target: Target,
+        board: str,
+        *,
+        seconds: float,
+        first: int = 0,
     ) -> None:
         self._session, self._functions, self._target = session, tuple(functions), target
-        self._seconds, self._end = seconds, session.greeting.memory
+        self._seconds, self._end, self._first = seconds, session.greeting.memory, first
         processor = processor_of(target.name, board)
         self._stack_unit = processor.registers.stack_unit
         self.core_name, is_right = processor.named(session.greeting.core, target)
@@ -131,7 +139,7 @@ class SerialCore:
         del operators, instruction_limit
         if function not in self._functions:
             raise EmulationError(f"the measuring program has no function {function!r}")
-        number = self._functions.index(function) + (len(self._functions) if self.reports else 0)
+        number = self._first + self._functions.index(function) + (len(self._functions) if self.reports else 0)
         began = time.monotonic()
         called = self._session.call(number, arguments, self._seconds)
         seconds = time.monotonic() - began

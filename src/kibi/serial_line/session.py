@@ -50,7 +50,7 @@ class Greeting:
         counts: True if it counts cycles.
         pointer_bytes: of its core.
         content_bytes: the most that a frame holds.
-        functions: how many it has in each of its two lists.
+        functions: how many those of all its models are.
         operators: how many counts of operators it has.
         core: by which number the core says what it is.
         memory: the first address of the model's memory.
@@ -141,7 +141,7 @@ class SerialSession:
         """Calls a function.
 
         Args:
-            number: in the lists of the program, one after the other.
+            number: in the lists of the program, one after the other: each model has one without reports and one with them.
             arguments: at most `ARGUMENTS`.
             seconds: how long it may take.
 

@@ -42,6 +42,8 @@ from kibi.cli.options.models import simplified_model
 from kibi.cli.options.package import DEFAULT_PACKAGE, PackageName, check_package, how_to_use, package_words
 from kibi.cli.options.paths import given_model, given_path
 from kibi.cli.options.planning import graph_words, option_words, plan_for, plan_options
+from kibi.cli.options.serial import TuningPort, TuningProgram, check_tuning_over_serial
+from kibi.cli.output.board_run import show_serial_program
 from kibi.cli.output.outlook import show_outlook
 from kibi.cli.output.plan_file import check_like, write_like, write_plan_file
 from kibi.cli.output.tuning import show_tunings, tuned, tuning_record
@@ -109,6 +111,8 @@ def compile_models(
     tune: Tune = False,
     gdb: TuningServer = None,
     load_into: LoadPlace = "flash",
+    serial: TuningPort = None,
+    serial_program: TuningProgram = None,
     slices: Slices = False,
     slice_limit: SliceLimit = None,
     lease: Lease = False,
@@ -139,8 +143,10 @@ def compile_models(
     check_package(package, is_plan=is_plan)
     check_read(weights, is_for_c=not (is_plan or tune))
     check_gdb(gdb, load_into, picked, is_plan=False)
-    if gdb is not None and not tune:
-        raise InputError("--gdb is for --tune, which counts on the board. Add --tune, or leave --gdb out.")
+    check_tuning_over_serial(serial, serial_program, picked, gdb=gdb, models=len(models), goal=goal)
+    for option, value in (("--gdb", gdb), ("--serial", serial), ("--serial-program", serial_program)):
+        if value is not None and not tune:
+            raise InputError(f"{option} is for --tune, which counts on the board. Add --tune, or leave {option} out.")
     if joint and (is_plan or tune):
         raise InputError("a joint plan is for C, with its kernels. Leave --format and --tune out.")
     if is_plan and len(models) > 1:
@@ -191,8 +197,14 @@ def compile_models(
         words += [*(["--tune"] if tune else []), *extras.words, *package_words(package)]
         tunings = []
         if tune:
+            if serial_program is not None:
+                kibi.write_tuning_program(
+                    graphs[0], serial_program, plans[0], target=picked.target, goal=plans[0].goal.value
+                )
             made = [
-                tuned(graph, each, options, picked, is_given=plan is not None, gdb=gdb, load_into=load_into)
+                tuned(
+                    graph, each, options, picked, is_given=plan is not None, gdb=gdb, load_into=load_into, serial=serial
+                )
                 for graph, each in zip(graphs, plans, strict=True)
             ]
             tunings, plans = [found for found, _ in made], [each for _, each in made]
@@ -202,6 +214,7 @@ def compile_models(
             write_plan_file(named, plans[0], directory, core, is_given=is_given, fences=fences, as_json=as_json)
             if not as_json:
                 show_codings(codings(graphs, plans, options))
+                show_serial_program(output(), serial_program, "kibi compile")
             return
         if slice_limit is not None:
             check_slices(graphs, plans, processor, slice_limit)
@@ -226,6 +239,7 @@ def compile_models(
             show_outlook(models[0], graphs[0], target)
         show_tunings(tunings)
         show_codings(coded)
+        show_serial_program(output(), serial_program, "kibi compile")
 
 
 def check_slices(graphs: "Sequence[Graph]", plans: "Sequence[Plan]", target: "Target", most: int) -> None:

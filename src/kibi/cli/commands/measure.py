@@ -254,8 +254,7 @@ def measure(
             _show_operators(console, found)
         if board_run is not None:
             show_board_run(console, board_run)
-        if serial_program is not None:
-            show_serial_program(console, serial_program)
+        show_serial_program(console, serial_program, "kibi measure")
         if found.checkpoints is not None:
             show_checkpoint_cost(found.checkpoints)
         show_tunings(tunings)

@@ -30,6 +30,47 @@ SerialProgram = Annotated[
     ),
 ]
 
+TuningPort = Annotated[
+    str | None,
+    typer.Option(
+        "--serial",
+        metavar="PORT[:BAUD]",
+        help="With --tune: count the cycles of kernels on the --board, through a serial port or one of pyserial's URLs. Its "
+        "firmware has the program that --serial-program writes.",
+        show_default=False,
+    ),
+]
+TuningProgram = Annotated[
+    Path | None,
+    typer.Option(
+        "--serial-program",
+        metavar="DIR",
+        help="With --tune: also write the program that counts the cycles of kernels on the --board, in C, to be built into its "
+        "firmware.",
+        parser=given_path,
+        show_default=False,
+    ),
+]
+
+
+def check_tuning_over_serial(
+    port: str | None, program: Path | None, picked: Chosen, *, gdb: str | None, models: int, goal: str
+) -> None:
+    """Raises an error if the options of tuning over a serial line do not fit the others, which are of a run with `--tune`.
+
+    Raises:
+        InputError: as of `check_serial`, or there are several models, or bytes decide.
+        BoardError: no measuring program runs on the board's core.
+    """
+    check_serial(port, program, picked, gdb=gdb, is_plan=False)
+    if port is None and program is None:
+        return
+    option = "--serial" if port is not None else "--serial-program"
+    if models > 1:
+        raise InputError(f"{option} is for one model; {models} were given. Tune them one by one.")
+    if goal == "flash":
+        raise InputError(f"with --goal flash, bytes decide which kernel runs a layer. Leave {option} out.")
+
 
 def check_serial(port: str | None, program: Path | None, picked: Chosen, *, gdb: str | None, is_plan: bool) -> None:
     """Raises an error if the options of a serial line do not fit the others.

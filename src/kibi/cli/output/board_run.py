@@ -39,14 +39,16 @@ def show_board_run(console: "Console", run: "BoardRun") -> None:
     show(console, rows)
 
 
-def show_serial_program(console: "Console", folder: "Path") -> None:
-    """Prints what to do with the measuring program."""
+def show_serial_program(console: "Console", folder: "Path | None", verb: str) -> None:
+    """Prints what to do with a measuring program that was written, and which verb then asks it; nothing where none was."""
+    if folder is None:
+        return
     say(console)
     facts(console, [("program", f"in {folder}: build all of its C files but one into the board's firmware")])
     say(
         console,
         "\nGive it kibi_serial_get and kibi_serial_put, in place of kibi_semihosting.c, and call kibi_serial_run: "
-        "kibi_serial.h says how.\nThen: kibi measure with the same options, and --serial PORT in place of --serial-program.",
+        f"kibi_serial.h says how.\nThen: {verb} with the same options, and --serial PORT in place of --serial-program.",
     )
 
 

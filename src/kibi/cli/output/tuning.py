@@ -25,6 +25,7 @@ def tuned(
     level: str = "s",
     gdb: str | None = None,
     load_into: str = "flash",
+    serial: str | None = None,
 ) -> "tuple[Tuning, Plan]":
     """Tunes a model, and returns the result and the plan with the chosen kernels.
 
@@ -38,6 +39,7 @@ def tuned(
         level: the compiler's.
         gdb: the GDB server of the board whose cycles decide, if one is to.
         load_into: where programs are loaded there.
+        serial: the serial port of the board whose cycles decide, if one is to.
 
     Raises:
         InputError: there is no such goal.
@@ -60,6 +62,7 @@ def tuned(
         board=picked.board,
         gdb=gdb,
         load_into=load_into,
+        serial=serial,
     )
     if is_given:
         return found, with_kernels(graph, plan, kibi.target(plan.target), found.goal, found.kernels)
