@@ -1,6 +1,7 @@
 """Functions in programs for Linux and in WebAssembly modules: values, memory, the stack, limits, and what is forbidden."""
 
 import gc
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -79,13 +80,41 @@ def test_writing_beside_a_block_is_an_error(name: str) -> None:
 
 @pytest.mark.parametrize("name", _LINUX)
 def test_reading_after_a_block_ends_the_program(name: str) -> None:
-    """A block ends where its pages do; after the end, the program says that it has ended, again and again."""
+    """A block ends where its pages do, or a vector before; after the end, the program says that it has ended, again and again."""
     core = _program(name)
     block = core.allocate("bytes", 64)
     assert core.call("sum", block, 64).value == 64 * 0xA5
+    spare = 32 if name == "x86_64-linux" else 0
     for _ in range(2):
         with pytest.raises(EmulationError, match=rf"program for {name} ended by SIGSEGV.*in sum\(\)"):
-            core.call("sum", block, 65)
+            core.call("sum", block, 65 + spare)
+
+
+def test_masked_load_at_the_end_of_a_block_is_allowed(tmp_path: Path) -> None:
+    """Compilers end loops over floats with them; the processor reads what the mask selects, and QEMU the whole vector."""
+    requires("x86_64-linux")
+    source = tmp_path / "masked.c"
+    source.write_text(
+        """
+#include <immintrin.h>
+int last(const float *from);
+int last(const float *from)
+{
+    const __m256i mask = _mm256_setr_epi32(-1, -1, 0, 0, 0, 0, 0, 0);
+    return (int)_mm256_cvtss_f32(_mm256_permutevar8x32_ps(_mm256_maskload_ps(from, mask), _mm256_set1_epi32(1)));
+}
+""",
+        encoding="utf-8",
+    )
+    build, make = ways_of(target("x86_64-linux"))
+    core = make(
+        build([source], target("x86_64-linux"), entries=["last"], compiler="zig", level="s", includes=[]),
+        target("x86_64-linux"),
+    )
+    block = core.allocate("floats", 8, alignment=4)
+    core.write(block, struct.pack("<2f", 3.0, 7.0))
+    assert core.call("last", block).value == 7
+    assert core.read(block - 4, 4) == core.read(block + 8, 4) == bytes([0xA5]) * 4
 
 
 def test_module_gets_no_more_memory_than_the_limit() -> None:

@@ -32,6 +32,8 @@ _ARGUMENTS = 4
 _PAGE_BYTES = 64 * 1024
 """What every Linux can give and protect, whatever its pages are."""
 _STACK_BYTES = 512 * 1024
+_MASKED_BYTES = 32
+"""The vector of AVX2. QEMU's masked loads read all of it, where the processor reads only what the mask selects."""
 _FILL = 0xA5
 _WORD = _AT_LIMIT = (1 << 64) - 1
 _NO_OPERATORS: Mapping[str, str] = MappingProxyType({})
@@ -83,6 +85,7 @@ class LinuxProgram:
         self._labels: tuple[str, ...] = ("",)
         self._function = ""
         qemu = qemu_for(target, is_counted=is_counted)
+        self._spare_bytes = _MASKED_BYTES if qemu is not None and _architecture(target) == "x86_64" else 0
         self._counts: _Counts | None = None
         if qemu is not None:
             note_tool(version_text(qemu))
@@ -108,11 +111,12 @@ class LinuxProgram:
     ) -> int:  # fmt: skip
         """Reserves a block of memory between pages that cannot be accessed; see `kibi.emulator.Core.allocate`.
 
-        The block ends where its pages do, or as near to it as its alignment allows. It can be written, whatever `writable` says.
+        The block ends where its pages do, or as near to it as its alignment allows; for x86-64 in QEMU, a vector before that. It
+        can be written, whatever `writable` says.
         """
         del writable
-        place = self._map(name, max(size_bytes, 1) + 2 * alignment)
-        address = (place.end - size_bytes) & -alignment
+        place = self._map(name, max(size_bytes, 1) + 2 * alignment + self._spare_bytes)
+        address = (place.end - self._spare_bytes - size_bytes) & -alignment
         if is_exact and address % (2 * alignment) == 0:
             address -= alignment
         self._blocks.append(_Block(name, place.first, place.end, address, size_bytes))
