@@ -1,9 +1,9 @@
-"""Parameters of the kernels of CONV_2D and DEPTHWISE_CONV_2D for cores with vectors, whose lanes hold neighbours in memory."""
+"""Parameters of the kernels of CONV_2D and DEPTHWISE_CONV_2D for cores with vectors."""
 
 from types import MappingProxyType
 
 from kibi.dtypes import Array, DType
-from kibi.kernels.params.description import array, number
+from kibi.kernels.params.description import Params, array, number
 from kibi.kernels.params.geometry import Narrow3x3Params, NarrowWindowsParams
 
 _REST = "(output_width - output_width // pixels * pixels)"
@@ -74,6 +74,54 @@ class Conv2DVectorsParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_vectors"
             "KIBI_VECTOR_PIXELS_OF_4": ("pixels <= 3",),
             "KIBI_VECTOR_PIXELS_OF_FEWER": ("4 <= pixels",),
             "KIBI_VECTOR_PIXELS_OF_EXCESS": (f"min({_NOT_16}, kernel_rows * kernel_width * input_channels % 16) <= 0",),
+        }
+    )
+
+
+_STARTS_INSIDE = "(output_width - 1) * stride - pad + kernel_width"
+"""The end of the last window of a row."""
+
+
+class Conv2DF32VectorsParams(Params, kernels=("kibi_conv2d_f32_vectors",), pointers_first=True):
+    """CONV_2D of f32, and FULLY_CONNECTED as one, in blocks of four channels and one or three pixels."""
+
+    filter: Array = array(
+        DType.F32,
+        "[output_channels / 4][kernel_rows][kernel_width][input_channels][4]; zeros are the weights of channels after the last one",
+    )
+    bias: Array = array(DType.F32, "[output_channels, and zeros up to a multiple of 4]")
+    input_width: int = number(DType.S16)
+    input_channels: int = number(DType.S16)
+    output_width: int = number(DType.S16)
+    output_channels: int = number(DType.S16)
+    kernel_rows: int = number(DType.S16)
+    kernel_width: int = number(DType.S16)
+    stride: int = number(DType.S16, "across; the pointers to rows account for the stride and the dilation of rows")
+    pad: int = number(DType.S16, "columns of padding before the first input column, fewer than kernel_width")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+    contract = f"""
+        require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, stride)))))
+        require: 0 <= pad < kernel_width
+        require: {_STARTS_INSIDE} < input_width + kernel_width
+        array filter: ceil(output_channels, 4) * 4 * kernel_rows * kernel_width * input_channels
+        array bias: ceil(output_channels, 4) * 4
+        input: kernel_rows x input_width * input_channels or null
+        output: output_width * output_channels
+    """
+    parts = MappingProxyType(
+        {
+            "KIBI_VECTOR_PIXELS_F32_OF_3": ("output_width <= 2",),
+            "KIBI_VECTOR_PIXELS_F32_OF_1": (
+                "pad <= 0",
+                "output_width == output_width // 3 * 3",
+                f"{_STARTS_INSIDE} <= input_width",
+            ),
+            "KIBI_VECTOR_PIXELS_F32_OF_RESTS": (
+                "kernel_width * input_channels == kernel_width * input_channels // 4 * 4",
+                "pad * input_channels == pad * input_channels // 4 * 4",
+                f"max(0, {_STARTS_INSIDE} - input_width) * (input_channels - input_channels // 4 * 4) <= 0",
+            ),
         }
     )
 

@@ -401,4 +401,28 @@ typedef struct {
  * scratch: the windows of a block, where they are copied. */
 void kibi_conv2d_s8_vectors(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_vectors_params *params, void *scratch);
 
+typedef struct {
+    /* [output_channels / 4][kernel_rows][kernel_width][input_channels][4]; zeros are the weights of channels after
+     * the last one */
+    const float *filter;
+    const float *bias;   /* [output_channels, and zeros up to a multiple of 4] */
+    int16_t input_width;
+    int16_t input_channels;
+    int16_t output_width;
+    int16_t output_channels;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;      /* across; the pointers to rows account for the stride and the dilation of rows */
+    int16_t pad;         /* columns of padding before the first input column, fewer than kernel_width */
+    float activation_min;
+    float activation_max;
+} kibi_conv2d_f32_vectors_params;
+
+/* CONV_2D of floats, or FULLY_CONNECTED as one, four channels of one or three pixels at a time: one output row.
+ * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
+ * read: a block's windows are read before its last four channels are written, or as many as are left after whole fours.
+ * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input.
+ * scratch: none. */
+void kibi_conv2d_f32_vectors(float *output, const float *const *rows, const kibi_conv2d_f32_vectors_params *params, void *scratch);
+
 #endif

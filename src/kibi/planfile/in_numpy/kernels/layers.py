@@ -11,7 +11,7 @@ from kibi.quant import requantize, requantize_wide, wrap_s32
 _KINDS = ("s8", "s16", "f32")
 _SUMS = {DType.S8: "<i4", DType.S16: "<i8", DType.F32: "<f4"}
 """What sums are kept in from step to step."""
-_LANES = 16
+_LANES = {"kibi_conv2d_f32_lanes": 16, "kibi_conv2d_f32_vectors": 4, "kibi_depthwise_conv2d_f32_lanes": 16}
 """Channels that are packed together for vectors."""
 
 
@@ -35,12 +35,12 @@ def depthwise(call: Call) -> None:
     finish(call, convolve(call, weights.transpose(2, 0, 1)[..., None], channels, fill))
 
 
-@kernel("kibi_conv2d_f32_lanes")
+@kernel("kibi_conv2d_f32_lanes", "kibi_conv2d_f32_vectors")
 def conv2d_lanes(call: Call) -> None:
-    """CONV_2D of f32, whose weights are packed for sixteen channels at once."""
-    p = call.numbers
+    """CONV_2D of f32, whose weights are packed for several channels at once."""
+    p, lanes = call.numbers, _LANES[call.kernel]
     packed = call.array(
-        "filter", -(-p.output_channels // _LANES), p.kernel_rows, p.kernel_width, p.input_channels, _LANES
+        "filter", -(-p.output_channels // lanes), p.kernel_rows, p.kernel_width, p.input_channels, lanes
     )
     weights = packed.transpose(0, 4, 1, 2, 3).reshape(-1, *packed.shape[1:4])[: p.output_channels]
     finish(call, convolve(call, weights, 1, 0))
@@ -49,8 +49,8 @@ def conv2d_lanes(call: Call) -> None:
 @kernel("kibi_depthwise_conv2d_f32_lanes")
 def depthwise_lanes(call: Call) -> None:
     """DEPTHWISE_CONV_2D of f32, packed in the same way."""
-    p = call.numbers
-    packed = call.array("filter", -(-p.channels // _LANES), p.kernel_rows, p.kernel_width, _LANES)
+    p, lanes = call.numbers, _LANES[call.kernel]
+    packed = call.array("filter", -(-p.channels // lanes), p.kernel_rows, p.kernel_width, lanes)
     weights = packed.transpose(0, 3, 1, 2).reshape(-1, p.kernel_rows, p.kernel_width, 1)[: p.channels]
     finish(call, convolve(call, weights, p.channels, 0))
 
