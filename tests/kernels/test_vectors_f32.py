@@ -12,6 +12,7 @@ from kibi.dtypes import Array
 from kibi.engines.plan_numpy import NumpyPlanEngine
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.conv2d import Conv2DF32Params
+from kibi.kernels.params.depthwise_conv2d import DepthwiseF32Params
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel, plan
@@ -30,7 +31,7 @@ from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS, Case
 from tests.toolchain.tools import check_gcc
 
-_CONVOLUTION = "kibi_conv2d_f32_vectors"
+_CONVOLUTION, _DEPTHWISE = "kibi_conv2d_f32_vectors", "kibi_depthwise_conv2d_f32"
 _HELIUM = ("cortex-m55", "zig", "s")
 _BUILDS = [
     _HELIUM,
@@ -46,7 +47,15 @@ _GEOMETRIES = (
     Geometry(3, 8, stride=2, size=(4, 13)),
     Geometry(3, 4, kernel=(3, 1), dilation=2, size=(4, 6)),
     Geometry(1, 4, kernel=(2, 10), padding="VALID", size=(3, 25)),
-)
+    *(each for each in GEOMETRIES if not each.groups),
+    *(
+        Geometry(channels, outputs, groups=0, kernel=kernel, stride=stride, dilation=dilation, size=(3, width))
+        for channels, outputs, kernel, stride, dilation, width in (
+            (16, 16, (3, 3), 1, 1, 5), (47, 47, (3, 3), 2, 1, 6), (24, 24, (2, 3), 1, 2, 7), (36, 36, (3, 1), 1, 1, 2),
+            (8, 8, (2, 7), 1, 1, 3), (1, 14, (3, 3), 1, 1, 4), (6, 12, (3, 3), 1, 1, 3), (5, 15, (2, 2), 1, 2, 5),
+        )
+    ),
+)  # fmt: skip
 
 
 def _linked(target_name: str, compiler: str, level: str) -> Kernels:
@@ -54,7 +63,7 @@ def _linked(target_name: str, compiler: str, level: str) -> Kernels:
     reason = why_not_emulated(target(target_name))
     if reason:
         pytest.skip(reason)
-    return linked((_CONVOLUTION,), target_name, compiler, level)
+    return linked((_CONVOLUTION, _DEPTHWISE), target_name, compiler, level)
 
 
 @pytest.fixture(params=_BUILDS, ids=" ".join)
@@ -64,8 +73,10 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
 
 
 def _packed(graph: Graph) -> KernelCall | None:
-    """What the first kernel that fits makes of a layer."""
+    """What the first kernel that fits makes of a layer: of depthwise ones, the general kernel has vectors of its own."""
     (general,) = graph.general_calls
+    if general.kernel == _DEPTHWISE:
+        return general
     made = (variant.pack(general) for variant in CONV2D_F32_VECTORS if variant.of == general.kernel)
     return next((each for each in made if each is not None), None)
 
@@ -99,29 +110,38 @@ def test_rows_equal_the_reference(kernels: Kernels) -> None:
     assert sum(_check(kernels, case, seed) for seed, case in enumerate(_cases())) > len(_GEOMETRIES) * 2 // 3
     drawn = [
         _check(kernels, OPERATOR_MODELS[operator](Seeded(seed)), seed)
-        for operator in ("CONV_2D", "FULLY_CONNECTED")
+        for operator in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
         for seed in range(10)
     ]
     assert any(drawn)
 
 
+def _scalar(kernel: str) -> Kernels:
+    """A kernel for a core without vectors."""
+    return linked((kernel,), "cortex-m33", "zig", "s")
+
+
 @pytest.mark.parametrize(("elements", "weights"), [(1e-20, 1e-20), (1e-38, 1.0), (1.0, 1e-44)])
 def test_denormal_numbers_are_none_that_vectors_flush(kernels: Kernels, elements: float, weights: float) -> None:
     """Products, sums, elements and weights below the least normal number are those of the rule."""
-    for seed, geometry in enumerate((Geometry(5, 9, size=(3, 8)), Geometry(8, 4, kernel=(1, 1), size=(2, 4)))):
-        case = convolution_f32(geometry, 2 * seed)
-        graph = graph_of(case)
-        (general,) = graph.general_calls
-        layer = general.params_as(Conv2DF32Params)
-        small = layer.replaced(filter=layer.filter * np.float32(weights), bias=0 * layer.bias)
-        call = CONV2D_F32_VECTORS[0].pack(replace(general, params=small))
-        assert call is not None
-        data = np.random.default_rng(seed).standard_normal(case.inputs[0].shape).astype(np.float32) * np.float32(
-            elements
+    for seed, geometry in enumerate(
+        (
+            Geometry(5, 9, size=(3, 8)), Geometry(8, 4, kernel=(1, 1), size=(2, 4)), Geometry(31, 31, groups=0, size=(3, 4)),
+            Geometry(2, 6, groups=0, size=(3, 4)),
         )
-        plain = linked((general.kernel,), "cortex-m4", "zig", "s")
+    ):  # fmt: skip
+        graph = graph_of(convolution_f32(geometry, 2 * seed))
+        (general,) = graph.general_calls
+        layer = general.params
+        assert isinstance(layer, (Conv2DF32Params, DepthwiseF32Params))
+        small = replace(
+            general, params=layer.replaced(filter=np.multiply(layer.filter, np.float32(weights)), bias=0 * layer.bias)
+        )
+        call = CONV2D_F32_VECTORS[0].pack(small) if geometry.groups else small
+        assert call is not None
         rng = np.random.default_rng(seed)
-        wanted = run(plain, graph.views[0], (data,), rng, replace(general, params=small))
+        data = rng.standard_normal(graph.views[0]["input"].type.shape).astype(np.float32) * np.float32(elements)
+        wanted = run(_scalar(general.kernel), graph.views[0], (data,), rng, small)
         assert (np.abs(wanted[wanted != 0]) < np.finfo(np.float32).tiny).any()
         assert_same(graph, [run(kernels, graph.views[0], (data,), rng, call)], [wanted])
 
@@ -153,14 +173,15 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(build: tuple[str,
         (Geometry(64, 64, kernel=(1, 1), size=(2, 12)), 0.77),
         (Geometry(16, 16, size=(4, 20)), 0.76),
         (Geometry(3, 8, size=(5, 20)), 1.25),
+        (Geometry(64, 64, groups=0, size=(5, 24)), 1.85),
     ],
-    ids=["pointwise", "sixteen channels", "three channels"],
+    ids=["pointwise", "sixteen channels", "three channels", "depthwise"],
 )
 def test_multiplications_take_few_instructions(geometry: Geometry, most: float) -> None:
     """For each multiply-accumulate, everything counted, and the layers are computed by these kernels."""
     graph = graph_of(convolution_f32(geometry, 0, "RELU"))
     (call,) = choose(graph.general_calls, target("cortex-m55"), Goal.BALANCED)
-    assert call.kernel == _CONVOLUTION
+    assert call.kernel == (_CONVOLUTION if geometry.groups else _DEPTHWISE)
     bench, view = Bench(_linked(*_HELIUM), np.random.default_rng(0)), graph.views[0]
     row = bench.place("input", np.ones(view["input"].type.row_elements, np.float32))
     output = bench.place("output", np.zeros(view.output.type.row_elements, np.float32), writable=True)
@@ -221,5 +242,5 @@ def test_parts_that_a_call_needs_are_enough() -> None:
         call = _packed(graph)
         if call is not None and call.features not in tried:
             tried.add(call.features)
-            assert _check(linked((_CONVOLUTION,), *_HELIUM, call.features), case, seed)
+            assert _check(linked((call.kernel,), *_HELIUM, call.features), case, seed)
     assert len(tried) > 3

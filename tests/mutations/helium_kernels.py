@@ -3,6 +3,7 @@
 from tests.mutations.mutation import Mutation
 
 _VECTORS = "tests/kernels/test_vectors.py"
+_FLOATS = "tests/kernels/test_vectors_f32.py"
 _ROWS = "tests/kernels/test_vector_rows.py"
 
 HELIUM_KERNELS = (
@@ -93,5 +94,29 @@ HELIUM_KERNELS = (
         '"add r0, r0, #0\\n"',
         "Outputs of a pixel do not follow those of the one before it, where channels are no whole eights.",
         (_ROWS, "-k", "windows and zig"),
+    ),
+    Mutation(
+        "kernels.helium-floats-flushed",
+        "kernels/helium/kibi_float_flags.h",
+        '"tst " free ", #0x88\\n"',
+        '"tst " free ", #0x8\\n"',
+        "Denormal elements and weights count as zeros where no result is denormal.",
+        (_FLOATS, "-k", "denormal and m55 and zig"),
+    ),
+    Mutation(
+        "kernels.helium-floats-blocks-in-place",
+        "selection/conv2d_f32_vectors.py",
+        "(first + pixels - 1) * p.output_channels + written",
+        "first * p.output_channels + written",
+        "Outputs of a block may be written over windows that are read again for other channels.",
+        (_FLOATS, "-k", "declared_distance and m4"),
+    ),
+    Mutation(
+        "kernels.helium-depthwise-floats-one-source",
+        "kernels/helium/kibi_depthwise_conv2d_f32.c",
+        "(uint32_t)((o + lane) / p->depth_multiplier)",
+        "(uint32_t)(o / p->depth_multiplier)",
+        "Four neighbouring outputs read one input channel, even where two or three do.",
+        (_FLOATS, "-k", "equal_the_reference and m55 and zig"),
     ),
 )

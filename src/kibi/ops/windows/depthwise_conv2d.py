@@ -128,10 +128,10 @@ class DepthwiseConv2D(ActivatedOperator):
         shared = float_sums.convolution_params(view, window, taps, self.activation)
         params = DepthwiseF32Params(**shared, depth_multiplier=multiplier)
         distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
-        # The part that saves instructions where four output channels read one input channel, or each its own.
-        fours = outputs if multiplier == 1 else multiplier
-        fast = frozenset({"KIBI_DEPTHWISE_CONV2D_F32_OF_FOURS"} if fours >= float_sums.FLOAT_BLOCK else ())
-        return KernelCall("kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,), features=fast)
+        return KernelCall(
+            "kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,),
+            features=_float_parts(outputs, multiplier),
+        )  # fmt: skip
 
     def _s16_call(self, view: NodeView, window: Window) -> KernelCall:
         """The kernel of s16, for any multiplier."""
@@ -191,3 +191,19 @@ def _grouped_filter(view: NodeView, window: Window) -> Array:
 
 
 register(DepthwiseConv2D)
+
+
+def _float_parts(outputs: int, multiplier: int) -> frozenset[str]:
+    """The parts of kernels of floats for so many output channels, of which so many read one of the input.
+
+    One saves instructions where four output channels read one input channel, or each its own; the others are those of vectors.
+    """
+    is_plain = multiplier == 1
+    parts = {
+        "OF_FOURS": (outputs if is_plain else multiplier) >= float_sums.FLOAT_BLOCK,
+        "BY_SIXTEENS": is_plain and outputs >= 16,
+        "BY_EIGHTS": is_plain and outputs % 16 >= 8,
+        "BY_FOURS": is_plain and outputs % 8 > 0,
+        "MULTIPLIED": not is_plain,
+    }
+    return frozenset(f"KIBI_DEPTHWISE_CONV2D_F32_{name}" for name, is_needed in parts.items() if is_needed)
