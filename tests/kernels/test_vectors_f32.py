@@ -19,7 +19,7 @@ from kibi.planner import PlannedModel, plan
 from kibi.qemu import why_not_emulated
 from kibi.selection import Goal
 from kibi.selection.choice import choose
-from kibi.selection.conv2d_f32_vectors import CONV2D_F32_VECTORS
+from kibi.selection.conv2d_vector_rows import CONV2D_VECTOR_ROWS
 from kibi.targets import target
 from tests.kernels.emulated import Bench, Kernels, linked, run
 from tests.kernels.in_place import differing_distances
@@ -77,7 +77,7 @@ def _packed(graph: Graph) -> KernelCall | None:
     (general,) = graph.general_calls
     if general.kernel == _DEPTHWISE:
         return general
-    made = (variant.pack(general) for variant in CONV2D_F32_VECTORS if variant.of == general.kernel)
+    made = (variant.pack(general) for variant in CONV2D_VECTOR_ROWS if variant.of == general.kernel)
     return next((each for each in made if each is not None), None)
 
 
@@ -137,7 +137,7 @@ def test_denormal_numbers_are_none_that_vectors_flush(kernels: Kernels, elements
         small = replace(
             general, params=layer.replaced(filter=np.multiply(layer.filter, np.float32(weights)), bias=0 * layer.bias)
         )
-        call = CONV2D_F32_VECTORS[0].pack(small) if geometry.groups else small
+        call = CONV2D_VECTOR_ROWS[0].pack(small) if geometry.groups else small
         assert call is not None
         rng = np.random.default_rng(seed)
         data = rng.standard_normal(graph.views[0]["input"].type.shape).astype(np.float32) * np.float32(elements)

@@ -4,6 +4,7 @@ from tests.mutations.mutation import Mutation
 
 _VECTORS = "tests/kernels/test_vectors.py"
 _FLOATS = "tests/kernels/test_vectors_f32.py"
+_INT16 = "tests/kernels/test_vectors_s16.py"
 _ROWS = "tests/kernels/test_vector_rows.py"
 
 HELIUM_KERNELS = (
@@ -105,7 +106,7 @@ HELIUM_KERNELS = (
     ),
     Mutation(
         "kernels.helium-floats-blocks-in-place",
-        "selection/conv2d_f32_vectors.py",
+        "selection/conv2d_vector_rows.py",
         "(first + pixels - 1) * p.output_channels + written",
         "first * p.output_channels + written",
         "Outputs of a block may be written over windows that are read again for other channels.",
@@ -118,5 +119,21 @@ HELIUM_KERNELS = (
         "(uint32_t)(o / p->depth_multiplier)",
         "Four neighbouring outputs read one input channel, even where two or three do.",
         (_FLOATS, "-k", "equal_the_reference and m55 and zig"),
+    ),
+    Mutation(
+        "kernels.helium-s16-rows-outside",
+        "kernels/helium/kibi_vector_pixels_s16.c",
+        '    "add r3, r3, lr\\n"                      \\\n',
+        "",
+        "After a row outside of the input, the weights are those of the row before.",
+        (_INT16, "-k", "equal_the_reference and m55 and zig"),
+    ),
+    Mutation(
+        "kernels.helium-s16-zero-point",
+        "selection/conv2d_vector_rows.py",
+        "    if sizes is None or layer.output_zero_point:",
+        "    if sizes is None:",
+        "Layers whose outputs have a zero point are taken by a kernel that adds none.",
+        (_INT16, "-k", "refuses"),
     ),
 )

@@ -10,11 +10,11 @@ from kibi.selection.add_linear import ADD_LINEAR
 from kibi.selection.conv2d_3x3x1 import CONV2D_3X3X1
 from kibi.selection.conv2d_blocks import CONV2D_BLOCKS, CONV2D_INT4_BLOCKS
 from kibi.selection.conv2d_columns import CONV2D_COLUMNS
-from kibi.selection.conv2d_f32_vectors import CONV2D_F32_VECTORS
 from kibi.selection.conv2d_halves import CONV2D_HALVES
 from kibi.selection.conv2d_pieces import CONV2D_PIECES
 from kibi.selection.conv2d_s16_3x3x1 import CONV2D_S16_3X3X1
 from kibi.selection.conv2d_s16_blocks import CONV2D_S16_BLOCKS
+from kibi.selection.conv2d_vector_rows import CONV2D_VECTOR_ROWS
 from kibi.selection.conv2d_vectors import CONV2D_VECTORS, FULLY_CONNECTED_VECTORS
 from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
@@ -40,7 +40,7 @@ VARIANTS: tuple[Variant, ...] = (
     CONV2D_VECTORS,
     FULLY_CONNECTED_VECTORS,
     DEPTHWISE_VECTORS,
-    *CONV2D_F32_VECTORS,
+    *CONV2D_VECTOR_ROWS,
     CONV2D_3X3X1,
     CONV2D_WINOGRAD,
     CONV2D_COLUMNS,

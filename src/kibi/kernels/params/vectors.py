@@ -78,18 +78,13 @@ class Conv2DVectorsParams(NarrowWindowsParams, kernels=("kibi_conv2d_s8_vectors"
     )
 
 
-_STARTS_INSIDE = "(output_width - 1) * stride - pad + kernel_width"
-"""The end of the last window of a row."""
+_END = "((output_width - 1) * stride - pad + kernel_width)"
+"""Where the last window of a row ends."""
 
 
-class Conv2DF32VectorsParams(Params, kernels=("kibi_conv2d_f32_vectors",), pointers_first=True):
-    """CONV_2D of f32, and FULLY_CONNECTED as one, in blocks of four channels and one or three pixels."""
+class _WindowsParams(Params):
+    """The windows of a row of CONV_2D that are read where they are, in blocks of four channels and one or three pixels."""
 
-    filter: Array = array(
-        DType.F32,
-        "[output_channels / 4][kernel_rows][kernel_width][input_channels][4]; zeros are the weights of channels after the last one",
-    )
-    bias: Array = array(DType.F32, "[output_channels, and zeros up to a multiple of 4]")
     input_width: int = number(DType.S16)
     input_channels: int = number(DType.S16)
     output_width: int = number(DType.S16)
@@ -98,32 +93,65 @@ class Conv2DF32VectorsParams(Params, kernels=("kibi_conv2d_f32_vectors",), point
     kernel_width: int = number(DType.S16)
     stride: int = number(DType.S16, "across; the pointers to rows account for the stride and the dilation of rows")
     pad: int = number(DType.S16, "columns of padding before the first input column, fewer than kernel_width")
-    activation_min: float = number(DType.F32)
-    activation_max: float = number(DType.F32)
     contract = f"""
         require: 1 <= min(input_width, min(input_channels, min(output_width, min(output_channels, min(kernel_rows, stride)))))
         require: 0 <= pad < kernel_width
-        require: {_STARTS_INSIDE} < input_width + kernel_width
+        require: {_END} < input_width + kernel_width
         array filter: ceil(output_channels, 4) * 4 * kernel_rows * kernel_width * input_channels
-        array bias: ceil(output_channels, 4) * 4
         input: kernel_rows x input_width * input_channels or null
         output: output_width * output_channels
     """
+
+
+_OF_3 = ("output_width <= 2",)
+_OF_1 = ("pad <= 0", "output_width == output_width // 3 * 3", f"{_END} <= input_width")
+"""When no block has so many pixels."""
+
+
+class Conv2DF32VectorsParams(_WindowsParams, kernels=("kibi_conv2d_f32_vectors",), pointers_first=True):
+    """CONV_2D of f32, and FULLY_CONNECTED as one, in blocks of four channels and one or three pixels."""
+
+    filter: Array = array(
+        DType.F32,
+        "[output_channels / 4][kernel_rows][kernel_width][input_channels][4]; zeros are the weights of channels after the last one",
+    )
+    bias: Array = array(DType.F32, "[output_channels, and zeros up to a multiple of 4]")
+    activation_min: float = number(DType.F32)
+    activation_max: float = number(DType.F32)
+    contract = """
+        array bias: ceil(output_channels, 4) * 4
+    """
     parts = MappingProxyType(
         {
-            "KIBI_VECTOR_PIXELS_F32_OF_3": ("output_width <= 2",),
-            "KIBI_VECTOR_PIXELS_F32_OF_1": (
-                "pad <= 0",
-                "output_width == output_width // 3 * 3",
-                f"{_STARTS_INSIDE} <= input_width",
-            ),
+            "KIBI_VECTOR_PIXELS_F32_OF_3": _OF_3,
+            "KIBI_VECTOR_PIXELS_F32_OF_1": _OF_1,
             "KIBI_VECTOR_PIXELS_F32_OF_RESTS": (
                 "kernel_width * input_channels == kernel_width * input_channels // 4 * 4",
                 "pad * input_channels == pad * input_channels // 4 * 4",
-                f"max(0, {_STARTS_INSIDE} - input_width) * (input_channels - input_channels // 4 * 4) <= 0",
+                f"max(0, {_END} - input_width) * (input_channels - input_channels // 4 * 4) <= 0",
             ),
         }
     )
+
+
+class Conv2DS16VectorsParams(_WindowsParams, kernels=("kibi_conv2d_s16_vectors",), pointers_first=True):
+    """CONV_2D of s16 elements and s8 weights, and FULLY_CONNECTED as one, in the same blocks."""
+
+    filter: Array = array(
+        DType.S8,
+        "[output_channels, and zeros up to a multiple of 4][kernel_rows][kernel_width][input_channels]",
+    )
+    scales: Array = array(
+        DType.S32,
+        "[output_channels / 4][8]: the biases of channels 0, 2, 1 and 3, and four factors, which are those of "
+        "kibi_conv2d_s16_blocks_params; zeros after the last channel. All sums fit 32 bits",
+    )
+    activation_min: int = number(DType.S16)
+    activation_max: int = number(DType.S16)
+    contract = """
+        array scales: ceil(output_channels, 4) * 8
+    """
+    parts = MappingProxyType({"KIBI_VECTOR_PIXELS_S16_OF_3": _OF_3, "KIBI_VECTOR_PIXELS_S16_OF_1": _OF_1})
 
 
 class DepthwiseVectorsParams(Narrow3x3Params, kernels=("kibi_depthwise_conv2d_s8_vectors",), pointers_first=True):

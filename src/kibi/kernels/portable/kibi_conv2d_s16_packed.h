@@ -64,4 +64,29 @@ typedef struct {
  * scratch: none. */
 void kibi_conv2d_s16_3x3x1(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_3x3x1_params *params, void *scratch);
 
+typedef struct {
+    /* [output_channels, and zeros up to a multiple of 4][kernel_rows][kernel_width][input_channels] */
+    const int8_t *filter;
+    /* [output_channels / 4][8]: the biases of channels 0, 2, 1 and 3, and four factors, which are those of
+     * kibi_conv2d_s16_blocks_params; zeros after the last channel. All sums fit 32 bits */
+    const int32_t *scales;
+    int16_t input_width;
+    int16_t input_channels;
+    int16_t output_width;
+    int16_t output_channels;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;        /* across; the pointers to rows account for the stride and the dilation of rows */
+    int16_t pad;           /* columns of padding before the first input column, fewer than kernel_width */
+    int16_t activation_min;
+    int16_t activation_max;
+} kibi_conv2d_s16_vectors_params;
+
+/* CONV_2D of 16-bit elements and 8-bit weights, or FULLY_CONNECTED as one, four channels of one or three pixels at a time: one output row.
+ * output: [output_width][output_channels]; may overlap an input row where no block is written over elements that are still
+ * read: a block's windows are read before its last four channels are written, or as many as are left after whole fours.
+ * rows: kernel_rows pointers to [input_width][input_channels]; null for a row outside the input. What is outside counts as 0.
+ * scratch: none. */
+void kibi_conv2d_s16_vectors(int16_t *output, const int16_t *const *rows, const kibi_conv2d_s16_vectors_params *params, void *scratch);
+
 #endif

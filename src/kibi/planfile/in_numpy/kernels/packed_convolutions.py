@@ -319,6 +319,16 @@ def _of_s16_blocks(call: Call) -> tuple[Numbers, Numbers]:
     return weights.reshape(-1, *window), constants.astype(np.int64)
 
 
+def _of_s16_vectors(call: Call) -> tuple[Numbers, Numbers]:
+    """Weights [O, kernel_rows, kernel_width, channels], and biases and factors [2, O] in fours."""
+    p = call.numbers
+    fours = -(-p.output_channels // 4)
+    weights = call.array("filter", 4 * fours, p.kernel_rows, p.kernel_width, p.input_channels)
+    scales = call.array("scales", fours, 2, 4)
+    constants = np.stack([scales[:, 0, [0, 2, 1, 3]], scales[:, 1]]).reshape(2, -1)[:, : p.output_channels]
+    return weights[: p.output_channels].astype(np.int64), constants.astype(np.int64)
+
+
 def _of_s16_single(call: Call) -> tuple[Numbers, Numbers]:
     """Weights [O, 3, 3, 1], and biases and factors [2, O]."""
     words = call.array("channels", call.numbers.output_channels, 7)
@@ -379,6 +389,7 @@ def _of_s16_depthwise(call: Call) -> tuple[Numbers, Numbers]:
 _OF_S16 = {
     "kibi_conv2d_s16_3x3x1": _of_s16_single,
     "kibi_conv2d_s16_blocks": _of_s16_blocks,
+    "kibi_conv2d_s16_vectors": _of_s16_vectors,
     "kibi_depthwise_conv2d_s16_blocks": _of_s16_depthwise,
 }
 
