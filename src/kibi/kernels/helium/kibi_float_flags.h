@@ -9,6 +9,9 @@
 #error "this file is for cores with MVE of floats"
 #endif
 
+/* The least number above 0 that is not denormal. */
+#define KIBI_LEAST_NORMAL_F32 1.17549435e-38f
+
 /* Text of assembly: clears the flags of denormal operands and of results. Changes the register. */
 #define KIBI_CLEAR_DENORMAL_FLAGS(free)     \
     "vmrs " free ", fpscr\n"                \
