@@ -128,6 +128,18 @@ def test_averages_equal_the_reference(kernels: Kernels) -> None:
         assert not wrong, shape
 
 
+@pytest.mark.parametrize("compiler", ["zig", pytest.param("gcc", marks=[pytest.mark.slow, pytest.mark.cross])])
+def test_compilers_make_no_vectors_of_loops(compiler: str) -> None:
+    """Averages of denormal numbers by a kernel in plain C, at a level at which compilers would take vectors, which flush them."""
+    reason = why_not_emulated(target("cortex-m55"))
+    if reason:
+        pytest.skip(reason)
+    kernel = "kibi_average_pool2d_f32_accumulate"
+    graph = _pooling((3, 4), 16, (3, 4), (1, 1), "VALID", "NONE")
+    data = np.random.default_rng(0).integers(1, 999, (1, 3, 4, 16)).astype(np.float32) * np.float32(1e-45)
+    _check(linked((kernel,), "cortex-m55", compiler, "3"), graph, [data], kernel)
+
+
 def test_quantized_numbers_equal_the_reference(kernels: Kernels) -> None:
     """Halves of both signs and their neighbours, what is beyond all ranges, denormal scales; any length; and back."""
     for scale, zero_point in ((0.25, 3), (0.0471, -128), (0.1, 127), (1e-38, 0), (1e38, -5)):

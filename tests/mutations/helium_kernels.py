@@ -5,6 +5,7 @@ from tests.mutations.mutation import Mutation
 _VECTORS = "tests/kernels/test_vectors.py"
 _FLOATS = "tests/kernels/test_vectors_f32.py"
 _INT16 = "tests/kernels/test_vectors_s16.py"
+_FLOAT_ROWS = "tests/kernels/test_vector_rows_f32.py"
 _ROWS = "tests/kernels/test_vector_rows.py"
 
 HELIUM_KERNELS = (
@@ -135,5 +136,21 @@ HELIUM_KERNELS = (
         "    if sizes is None:",
         "Layers whose outputs have a zero point are taken by a kernel that adds none.",
         (_INT16, "-k", "refuses"),
+    ),
+    Mutation(
+        "toolchain.helium-loops-of-vectors",
+        "toolchain/flags.py",
+        '("-fno-tree-vectorize",) if',
+        "() if",
+        "Compilers make vectors of loops over floats, which flush denormal numbers.",
+        (_FLOAT_ROWS, "-k", "no_vectors and zig"),
+    ),
+    Mutation(
+        "kernels.helium-pairs-done-twice",
+        "kernels/helium/kibi_pairs_f32.h",
+        '"sub r3, r3, #32\\n"',
+        '"sub r3, r3, #16\\n"',
+        "After eight elements with a denormal number, the second input is at another place than the first.",
+        (_FLOAT_ROWS, "-k", "pairs and m55 and zig"),
     ),
 )

@@ -25,6 +25,8 @@ _DEVICE = (
 _HOST = ("-fPIC", "-fomit-frame-pointer")
 # Processors with fused multiply-adds round once where C says twice, and compilers may choose: the bits must not depend on it.
 _FLOATS = ("-ffp-contract=off",)
+_FAST_LEVELS = ("2", "3")
+"""At which compilers make vectors of loops even where code grows."""
 
 
 def compile_flags(compiler: str, target: Target, level: str, language: str, *, sanitize: bool) -> tuple[str, ...]:
@@ -48,7 +50,13 @@ def compile_flags(compiler: str, target: Target, level: str, language: str, *, s
         raise ToolchainError(f"sanitizers run on the host alone, not on {target.name}.")
     machine = _MACHINE[compiler](target, sanitize)
     dialect = ("-x", "c", "-std=c99") if language == "c99" else ("-x", "c++", "-std=c++17", *_no_runtime(target))
-    return (*machine, *(_HOST if target.is_host else _DEVICE), *_FLOATS, f"-O{level}", *dialect, *WARNINGS)
+    common = _HOST if target.is_host else _DEVICE
+    return (*machine, *common, *_FLOATS, f"-O{level}", *_no_vectors(target, level), *dialect, *WARNINGS)
+
+
+def _no_vectors(target: Target, level: str) -> tuple[str, ...]:
+    """For speed, compilers compute loops over floats by Helium, whose vectors take denormal numbers for zero."""
+    return ("-fno-tree-vectorize",) if level in _FAST_LEVELS and "helium" in target.kernel_sets else ()
 
 
 def _no_runtime(target: Target) -> tuple[str, ...]:
