@@ -20,7 +20,7 @@ from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution_s16
 
-_KERNEL = "kibi_conv2d_s16_vectors"
+_KERNEL, _ROWS = "kibi_conv2d_s16_vectors", "kibi_fully_connected_s16_accumulate"
 _HELIUM = ("cortex-m55", "zig", "s")
 _BUILDS = [
     _HELIUM,
@@ -44,7 +44,7 @@ def _linked(target_name: str, compiler: str, level: str) -> Kernels:
     reason = why_not_emulated(target(target_name))
     if reason:
         pytest.skip(reason)
-    return linked((_KERNEL,), target_name, compiler, level)
+    return linked((_KERNEL, _ROWS), target_name, compiler, level)
 
 
 @pytest.fixture(params=_BUILDS, ids=" ".join)
@@ -97,6 +97,36 @@ def test_every_boundary_of_sum_multiplier_and_shift(kernels: Kernels) -> None:
     scaled = requantize_wide(bias, multiplier.astype(np.int32), shift.astype(np.int32)).astype(np.int64)
     expected = np.clip(scaled, -700, 32767).astype(np.int16)
     np.testing.assert_array_equal(bench.read(output, 2 * len(bias)).view(np.int16), expected)
+
+
+def test_vectors_row_by_row(kernels: Kernels) -> None:
+    """Products that need more than 32 bits together; whole vectors of elements and others, rests of channels; few instructions."""
+    for channels, piece in ((4, 8), (6, 22), (9, 511), (32, 112)):
+        rng = np.random.default_rng(piece)
+        weights = np.where(
+            rng.random((channels, 2 * piece)) < 0.9, -128, rng.integers(-128, 128, (channels, 2 * piece))
+        )
+        x = np.where(rng.random(2 * piece) < 0.9, -32768, rng.integers(-32768, 32768, 2 * piece))
+        bias = rng.integers(-(1 << 40), 1 << 40, channels)
+        multiplier, shift = np.full(channels, 3 << 29, np.int32), np.full(channels, -24, np.int8)
+        values: dict[str, object] = {
+            "filter": weights.astype(np.int8).reshape(-1), "bias": bias, "multiplier": multiplier, "shift": shift, "is_wide": 1,
+            "piece": piece, "pieces": 2, "vectors": 1, "output_channels": channels, "output_zero_point": 0,
+            "activation_min": -32768, "activation_max": 32767,
+        }  # fmt: skip
+        call = KernelCall.of(_ROWS, values)
+        bench = Bench(kernels, rng)
+        output = bench.place("output", np.zeros(channels, np.int16), writable=True)
+        pieces = [bench.place("input", each) for each in x.astype(np.int16).reshape(2, piece)]
+        rows, params, scratch = bench.rows(pieces[:1]), bench.params(call), bench.scratch(8 * channels)
+        taken = bench.call(_ROWS, output, rows, params, scratch, 0)
+        bench.write_rows(rows, pieces[1:])
+        bench.call(_ROWS, output, rows, params, scratch, 1)
+        sums = bias + weights.astype(np.int64) @ x.astype(np.int64)
+        expected = np.clip(requantize_wide(sums, multiplier, shift.astype(np.int32)), -32768, 32767)
+        np.testing.assert_array_equal(bench.read(output, 2 * channels).view(np.int16), expected)
+    most = 0.63 if "helium" in kernels.target.kernel_sets else 2.0
+    assert taken < most * channels * piece, taken / (channels * piece)
 
 
 @pytest.mark.parametrize(

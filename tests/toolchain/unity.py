@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-_DEFINED = re.compile(
-    r"^(?:static\b[^;={(]*?\b(\w+)\s*[([=;]|#define\s+(\w+)|typedef\b[^;]*?\b(\w+);|enum \{\s*(\w+))", re.MULTILINE
-)
+_DEFINED = re.compile(r"^(?:static\b[^;={(]*?\b(\w+)\s*[([=;]|#define\s+(\w+)|typedef\b[^;]*?\b(\w+);)", re.MULTILINE)
+_ENUM = re.compile(r"^enum \{([^}]*)\}", re.MULTILINE)
+_CONSTANT = re.compile(r"(?:^|,)(?:\s|/\*.*?\*/)*(\w+)", re.DOTALL)
 _INCLUDED = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
 
 
@@ -42,7 +42,9 @@ def _names(source: Path) -> dict[str, Path]:
     while left:
         file = left.pop()
         text = file.read_text()
-        found = {name: file for names in _DEFINED.findall(text) for name in names if name} | found
+        constants = (name for each in _ENUM.findall(text) for name in _CONSTANT.findall(each))
+        defined = (name for names in _DEFINED.findall(text) for name in names if name)
+        found = dict.fromkeys((*defined, *constants), file) | found
         headers = {file.parent / header for header in _INCLUDED.findall(text)} - seen
         seen |= headers
         left += headers

@@ -287,7 +287,7 @@ static void compute_pixels(channels_task *task, const kibi_depthwise_conv2d_f32_
     while (task->pixels > 0 && compute(task) != 0) {
         const int32_t first = task->channel_bytes / (int32_t)sizeof(float);
         const int32_t left = p->input_channels - first;
-        const int32_t block = left >= SIXTEEN ? SIXTEEN : left >= EIGHT ? EIGHT : left >= FOUR ? FOUR : left;
+        const int32_t block = left >= SIXTEEN ? (int32_t)SIXTEEN : left >= EIGHT ? (int32_t)EIGHT : left >= FOUR ? (int32_t)FOUR : left;
         channels_in_c(task, first, first + block, p);
         task->channel_bytes += block * (int32_t)sizeof(float);
     }

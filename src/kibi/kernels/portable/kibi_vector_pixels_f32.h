@@ -48,7 +48,7 @@ static inline float kibi_sum_of_window(const kibi_vector_pixels_f32_task *t, int
 /* Computes up to four channels of so many pixels, and goes on to the next ones. */
 static inline void kibi_four_channels_f32(kibi_vector_pixels_f32_task *t, int32_t pixels)
 {
-    const int32_t channels = t->channels < KIBI_F32_LANES ? t->channels : KIBI_F32_LANES;
+    const int32_t channels = t->channels < KIBI_F32_LANES ? t->channels : (int32_t)KIBI_F32_LANES;
     float made[KIBI_MOST_F32_PIXELS][KIBI_F32_LANES];
     char *to = (char *)t->output;
     for (int32_t pixel = 0; pixel < pixels; ++pixel) {

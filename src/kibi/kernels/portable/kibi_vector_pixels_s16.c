@@ -3,7 +3,7 @@
 
 #include "kibi_requantize.h"
 
-enum { FOUR = 4, MOST_PIXELS = 3 };
+enum { FOUR = 4 };
 
 /* A sum, plus a channel's products with a window that is so many bytes after the first one; it wraps in between. */
 static uint32_t add_window(uint32_t sum, const kibi_vector_pixels_s16_task *t, const int8_t *w, int32_t after)
@@ -33,8 +33,8 @@ void kibi_vector_pixels_s16(kibi_vector_pixels_s16_task *task, int32_t pixels)
 {
     kibi_vector_pixels_s16_task *const t = task;
     for (; t->channels > 0; t->channels -= FOUR) {
-        const int32_t channels = t->channels < FOUR ? t->channels : FOUR;
-        int16_t made[MOST_PIXELS][FOUR];
+        const int32_t channels = t->channels < FOUR ? t->channels : (int32_t)FOUR;
+        int16_t made[KIBI_MOST_S16_PIXELS][FOUR];
         for (int32_t i = 0; i < pixels * channels; ++i) {
             made[i / channels][i % channels] = output_of(t, i % channels, i / channels * t->step);
         }

@@ -4,6 +4,8 @@
 
 #include "kibi.h"
 
+enum { KIBI_MOST_S16_PIXELS = 3 };
+
 /* What is computed; kernels in assembly know where each field is. */
 typedef struct {
     const int16_t *const *rows;   /* the window's, at least one; NULL: all elements are outside */

@@ -6,6 +6,8 @@
  *  WEIGHT f32: float
  *  BESIDE s16: 1
  *  BESIDE f32: KIBI_F32_LANES
+ *  MOST s16: KIBI_MOST_S16_PIXELS
+ *  MOST f32: KIBI_MOST_F32_PIXELS
  *  SCALE s16: int32_t
  *  SCALE f32: float
  *  SCALES s16: scales
@@ -13,8 +15,6 @@
  *  CONV_2D and FULLY_CONNECTED, four channels of one or three pixels at a time: for cores with vectors. Source of the rule: TFLM,
  * reference/conv.h and integer_ops/conv.h, Conv and ConvPerChannel. */
 #include "kibi_vector_pixels_TYPE.h"
-
-enum { MOST_PIXELS = 3 };
 
 /* Sets what is computed of the window that starts at a column: those of its columns that are inside of the input. */
 static void set_columns(kibi_vector_pixels_TYPE_task *task, const PARAMS *p, int32_t start)
@@ -32,7 +32,7 @@ static void set_columns(kibi_vector_pixels_TYPE_task *task, const PARAMS *p, int
 void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, void *scratch)
 {
     const PARAMS *const p = params;
-    const int32_t last = p->input_width - p->kernel_width - (MOST_PIXELS - 1) * p->stride;
+    const int32_t last = p->input_width - p->kernel_width - (MOST - 1) * p->stride;
     int32_t start = -p->pad;
     int32_t pixels;
     kibi_vector_pixels_TYPE_task task;
@@ -45,7 +45,7 @@ void KERNEL(TYPE_t *output, const TYPE_t *const *rows, const PARAMS *params, voi
     task.low = p->activation_min;
     task.high = p->activation_max;
     for (int32_t left = p->output_width; left > 0; left -= pixels) {
-        pixels = left >= MOST_PIXELS && start >= 0 && start <= last ? MOST_PIXELS : 1;
+        pixels = left >= MOST && start >= 0 && start <= last ? (int32_t)MOST : 1;
         set_columns(&task, p, start);
         task.SCALES = KIBI_AT(SCALE, p, SCALES);
         task.output = output;
