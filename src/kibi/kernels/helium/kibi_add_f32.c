@@ -1,5 +1,9 @@
 /* ADD, float, Armv8.1-M with MVE. Source of the rule: TFLM, reference/add.h, AddElementwise. */
 #define KIBI_PAIRS_KERNEL kibi_add_f32
-#define KIBI_PAIRS_INSTRUCTION "vadd.f32"
 #define KIBI_PAIRS_OPERATOR +
 #include "kibi_pairs_f32.h"
+
+static KIBI_NOINLINE KIBI_NAKED void kibi_compute_eights(KIBI_IN_REGISTER kibi_pairs_task *task)
+{
+    KIBI_PAIRS_EIGHTS("vadd.f32");
+}

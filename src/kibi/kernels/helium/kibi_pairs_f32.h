@@ -1,7 +1,7 @@
 /* ADD, SUB and MUL of floats, Armv8.1-M with MVE: eight elements at a time. Before it includes this header, a kernel's file defines
- *   KIBI_PAIRS_KERNEL        its name
- *   KIBI_PAIRS_INSTRUCTION   what vectors compute, as text
- *   KIBI_PAIRS_OPERATOR      the same in C */
+ *   KIBI_PAIRS_KERNEL     its name
+ *   KIBI_PAIRS_OPERATOR   what it computes, in C
+ * After it, it defines the function that is declared here. */
 #ifndef KIBI_PAIRS_F32_H
 #define KIBI_PAIRS_F32_H
 
@@ -45,46 +45,47 @@ KIBI_FIELD_AT(kibi_pairs_task, high, 20);
  *   lr           eights left
  *   q0 … q3      elements, outputs
  *   q4, q5       bounds
- * Stack: 24 bytes. */
-static KIBI_NOINLINE KIBI_NAKED void kibi_compute_eights(KIBI_IN_REGISTER kibi_pairs_task *task)
-{
-    __asm__ volatile(
-        ".syntax unified\n"
-        "push {r4, lr}\n"
-        "vpush {d8, d9, d10, d11}\n"
-        KIBI_CLEAR_DENORMAL_FLAGS("r12")
-        "ldrd r1, r2, [r0, #16]\n"
-        "vdup.32 q4, r1\n"
-        "vdup.32 q5, r2\n"
-        "ldm r0, {r1, r2, r3, r4}\n"
-        "dls lr, r4\n"
-        "1:\n"
-        "vldrw.32 q0, [r2], #32\n"
-        "vldrw.32 q1, [r3], #32\n"
-        "vldrw.32 q2, [r2, #-16]\n"
-        "vldrw.32 q3, [r3, #-16]\n"
-        KIBI_PAIRS_INSTRUCTION " q0, q0, q1\n"
-        KIBI_PAIRS_INSTRUCTION " q2, q2, q3\n"
-        KIBI_PAIRS_CUT("q0")
-        KIBI_PAIRS_CUT("q2")
-        KIBI_READ_DENORMAL_FLAGS("r12")
-        "bne 2f\n"
-        "vstrw.32 q0, [r1], #32\n"
-        "vstrw.32 q2, [r1, #-16]\n"
-        "le lr, 1b\n"
-        "b 3f\n"
-        "2:\n" /* lr counts the eight that is not done */
-        "sub r2, r2, #32\n"
-        "sub r3, r3, #32\n"
-        "mov r4, lr\n"
-        "b 4f\n"
-        "3:\n"
-        "movs r4, #0\n"
-        "4:\n"
-        "stm r0, {r1, r2, r3, r4}\n"
-        "vpop {d8, d9, d10, d11}\n"
-        "pop {r4, pc}\n");
-}
+ * Stack: 40 bytes. */
+#define KIBI_PAIRS_EIGHTS(instruction)                      \
+    __asm__ volatile(                                       \
+        ".syntax unified\n"                                 \
+        "push {r4, lr}\n"                                   \
+        "vpush {d8, d9, d10, d11}\n"                        \
+        KIBI_CLEAR_DENORMAL_FLAGS("r12")                    \
+        "ldrd r1, r2, [r0, #16]\n"                          \
+        "vdup.32 q4, r1\n"                                  \
+        "vdup.32 q5, r2\n"                                  \
+        "ldm r0, {r1, r2, r3, r4}\n"                        \
+        "dls lr, r4\n"                                      \
+        "1:\n"                                              \
+        "vldrw.32 q0, [r2], #32\n"                          \
+        "vldrw.32 q1, [r3], #32\n"                          \
+        "vldrw.32 q2, [r2, #-16]\n"                         \
+        "vldrw.32 q3, [r3, #-16]\n"                         \
+        instruction " q0, q0, q1\n"                         \
+        instruction " q2, q2, q3\n"                         \
+        KIBI_PAIRS_CUT("q0")                                \
+        KIBI_PAIRS_CUT("q2")                                \
+        KIBI_READ_DENORMAL_FLAGS("r12")                     \
+        "bne 2f\n"                                          \
+        "vstrw.32 q0, [r1], #32\n"                          \
+        "vstrw.32 q2, [r1, #-16]\n"                         \
+        "le lr, 1b\n"                                       \
+        "b 3f\n"                                            \
+        "2:\n" /* lr counts the eight that is not done */   \
+        "sub r2, r2, #32\n"                                 \
+        "sub r3, r3, #32\n"                                 \
+        "mov r4, lr\n"                                      \
+        "b 4f\n"                                            \
+        "3:\n"                                              \
+        "movs r4, #0\n"                                     \
+        "4:\n"                                              \
+        "stm r0, {r1, r2, r3, r4}\n"                        \
+        "vpop {d8, d9, d10, d11}\n"                         \
+        "pop {r4, pc}\n")
+
+/* Computes whole eights: a function of the file, which has these instructions alone. */
+static void kibi_compute_eights(kibi_pairs_task *task);
 
 /* Elements in plain C. */
 static KIBI_NOINLINE void kibi_compute_elements(kibi_pairs_task *t, int32_t count, int32_t step1, int32_t step2)

@@ -1,5 +1,9 @@
 /* SUB, float, Armv8.1-M with MVE. Source of the rule: TFLM, reference/sub.h, SubWithActivation. */
 #define KIBI_PAIRS_KERNEL kibi_sub_f32
-#define KIBI_PAIRS_INSTRUCTION "vsub.f32"
 #define KIBI_PAIRS_OPERATOR -
 #include "kibi_pairs_f32.h"
+
+static KIBI_NOINLINE KIBI_NAKED void kibi_compute_eights(KIBI_IN_REGISTER kibi_pairs_task *task)
+{
+    KIBI_PAIRS_EIGHTS("vsub.f32");
+}
