@@ -124,8 +124,8 @@ HELIUM_KERNELS = (
     Mutation(
         "kernels.helium-s16-rows-outside",
         "kernels/helium/kibi_vector_pixels_s16.c",
-        '    "add r3, r3, lr\\n"                      \\\n',
-        "",
+        '"add r3, r3, lr\\n" ',
+        '"add r3, r3, #8\\n" ',
         "After a row outside of the input, the weights are those of the row before.",
         (_INT16, "-k", "equal_the_reference and m55 and zig"),
     ),
@@ -138,7 +138,7 @@ HELIUM_KERNELS = (
         (_INT16, "-k", "refuses"),
     ),
     Mutation(
-        "toolchain.helium-loops-of-vectors",
+        "kernels.helium-loops-of-vectors",
         "toolchain/flags.py",
         '("-fno-tree-vectorize",) if',
         "() if",
