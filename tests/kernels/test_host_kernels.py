@@ -364,6 +364,19 @@ def test_every_boundary_of_accumulator_multiplier_and_shift(
 
 def _check_boundaries(kernels: _Kernels | _Emulated | ProgramKernels, zero_point: int, low: int, high: int) -> None:
     acc, multiplier, shift = np.array(TRIPLES, np.int32).T
+    _check_sums(kernels, (acc, multiplier, shift), (zero_point, low, high))
+
+
+def _check_sums(
+    kernels: _Kernels | _Emulated | ProgramKernels, sums: tuple[Array, Array, Array], outputs: tuple[int, int, int]
+) -> Params:
+    """Computes a channel for each accumulator, multiplier and shift, in the range of zero point, least and greatest output.
+
+    Returns:
+        The parameters of the kernel.
+    """
+    acc, multiplier, shift = sums
+    zero_point, low, high = outputs
     channels = len(acc)
     values: dict[str, int | Array] = {
         "filter": np.zeros(channels, np.int8), "bias": acc.copy(), "multiplier": multiplier.copy(),
@@ -378,6 +391,22 @@ def _check_boundaries(kernels: _Kernels | _Emulated | ProgramKernels, zero_point
     kernels.call(call, found.ctypes.data, [kernels.place(np.ones(5, np.int8))], found.nbytes)
     moved = (requantize(acc, multiplier, shift).astype(np.int64) + zero_point + (1 << 31)) % (1 << 32) - (1 << 31)
     np.testing.assert_array_equal(found, np.tile(np.clip(moved, low, high).astype(np.int8), (5, 1)))
+    return call.params_as(Params)
+
+
+@pytest.mark.parametrize(("zero_point", "low", "high"), _RANGES)
+def test_sums_about_each_output_that_are_scaled_once(kernels: _Kernels, zero_point: int, low: int, high: int) -> None:
+    """Blocks of channels with sums on both sides of each output's edge, and far from all of them."""
+    rng = np.random.default_rng(5)
+    multiplier, right = rng.integers(1 << 30, 1 << 31, 8), rng.integers(0, 11, 8)
+    scale = np.ldexp(multiplier.astype(np.float64), -31 - right)
+    edges = ((np.arange(-260, 260) + rng.choice([0, 0.5], 520))[:, None] / scale).astype(np.int64)
+    acc = (edges[:, :, None] + np.arange(-1, 3)).reshape(520, -1)
+    far = np.clip(acc.astype(np.float64) * 1000, -(1 << 28), 1 << 28).astype(np.int64)
+    acc = np.concatenate([acc, far[::20]]).astype(np.int32)
+    multipliers, shifts = (np.tile(np.repeat(each, 4).astype(np.int32), len(acc)) for each in (multiplier, -right))
+    params = _check_sums(kernels, (acc.reshape(-1), multipliers, shifts), (zero_point, low, high))
+    assert np.count_nonzero(params.by_name["half"]) > acc.size // 2
 
 
 def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:

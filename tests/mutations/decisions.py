@@ -236,6 +236,14 @@ _SELECTION = (
         ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows"),
     ),
     Mutation(
+        "selection.sums-below-an-edge-are-not-tried",
+        "selection/host_scaling.py",
+        "for edge, has_output in ((first, True), (first - 1, False)):",
+        "for edge, has_output in ((first, True), (first, False)):",
+        "A half is taken for proved although the sum below an edge gets the output above it.",
+        ("tests/selection/test_host_scaling.py",),
+    ),
+    Mutation(
         "selection.lanes-add-what-broadcasts",
         "selection/host_lanes.py",
         "return layer.pieces > 1 or not layer.step1 or not layer.step2",

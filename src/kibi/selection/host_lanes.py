@@ -27,6 +27,7 @@ from kibi.kernels.params.depthwise_conv2d import DepthwiseF32Params, DepthwiseS8
 from kibi.kernels.params.description import Params
 from kibi.kernels.params.fully_connected import FullyConnectedF32Params, FullyConnectedS8Params
 from kibi.quant import wrap_s32
+from kibi.selection.host_scaling import Sums, halves
 from kibi.selection.variant import Goal, Variant
 
 _BLOCK = 16
@@ -35,6 +36,8 @@ _QUAD = 4
 """Elements of a channel that are packed together."""
 _OFFSET = 128
 """What kernels add to elements of the input: biases account for it."""
+_GREATEST = 255
+"""The greatest element then."""
 _BYTES = 32768
 """The size of the buffers that kernels copy columns to: a window must fit."""
 _FLOATS = 16384
@@ -194,12 +197,20 @@ def _packed(layer: _Layer, blocks: Array, weights: Array, times: int = 1) -> dic
     offsets = _OFFSET * weights.sum(axis=1, dtype=np.int64)
     arrays = (layer.bias.astype(np.int64), layer.multiplier, np.maximum(shift, 0), np.maximum(-shift, 0))
     bias, multiplier, left, right = (_whole_blocks(np.tile(array, times)) for array in arrays)
+    start = wrap_s32(bias - offsets)
+    reach = np.abs(start) + _GREATEST * np.abs(weights.astype(np.int64)).sum(axis=1)
+    sums = Sums(
+        *(multiplier.astype(np.int64), left.astype(np.int64), right.astype(np.int64), reach),
+        least=layer.activation_min - layer.output_zero_point,
+        most=layer.activation_max - layer.output_zero_point,
+    )
     return {
         "filter": np.ascontiguousarray(blocks, np.int8).reshape(-1),
-        "bias": wrap_s32(bias - offsets).astype(np.int32),
+        "bias": start.astype(np.int32),
         "multiplier": multiplier,
         "left": left,
         "right": right,
+        "half": halves(sums),
     }
 
 

@@ -75,8 +75,9 @@ static KIBI_INLINE void kibi_compute_blocks(int8_t *output, const kibi_conv2d_s8
                                             const uint8_t *x, const kibi_window_geometry *g, int32_t channel)
 {
     const kibi_scaling scaling = {KIBI_AT(int32_t, p, multiplier), KIBI_AT(int32_t, p, left),
-                                  KIBI_AT(int32_t, p, right),      p->output_zero_point,
-                                  p->activation_min,               p->activation_max};
+                                  KIBI_AT(int32_t, p, right),      KIBI_AT(float, p, half),
+                                  p->output_zero_point,            p->activation_min,
+                                  p->activation_max};
     const int32_t elements = p->kernel_rows * g->runs * g->steps * KIBI_QUAD;
     kibi_lanes total[MOST_SUMS];
     add_up(total, pixels, blocks, KIBI_AT(int32_t, p, bias) + channel, KIBI_AT(int8_t, p, filter) + channel * elements, x, g,

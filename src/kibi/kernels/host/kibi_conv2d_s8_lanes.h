@@ -25,6 +25,9 @@ typedef struct {
     const int32_t *left;       /* [channels], 0 ... 30: the sum is shifted to the left */
     /* [channels], 0 ... 31: the product with the multiplier is shifted to the right, and rounded */
     const int32_t *right;
+    /* [channels], 0 ... 1: added to the exact product of a sum and multiplier * 2**(-31 - right), away from zero, it
+     * leaves the output and a fraction; or 0 for all channels of a block: then both roundings are needed */
+    const float *half;
     const int8_t *filter;      /* [channels / 16][runs][elements of a run / 4][16][4] */
     int32_t input_channels;
     int32_t output_channels;

@@ -69,8 +69,9 @@ static KIBI_INLINE void compute(int8_t *output, const params_type *p, int32_t pi
                                 int32_t channel, int32_t count)
 {
     const kibi_scaling scaling = {KIBI_AT(int32_t, p, multiplier), KIBI_AT(int32_t, p, left),
-                                  KIBI_AT(int32_t, p, right),      p->output_zero_point,
-                                  p->activation_min,               p->activation_max};
+                                  KIBI_AT(int32_t, p, right),      KIBI_AT(float, p, half),
+                                  p->output_zero_point,            p->activation_min,
+                                  p->activation_max};
     const int8_t *w = KIBI_AT(int8_t, p, filter) + channel * p->kernel_width * part->fours * KIBI_QUAD;
     const int32_t step = p->dilation * part->column;
     kibi_lanes total[KIBI_MOST_PIXELS * KIBI_VECTORS];

@@ -37,6 +37,11 @@ class _LanesS8Params(_LanesParams):
     right: Array = array(
         DType.S32, "[channels], 0 … 31: the product with the multiplier is shifted to the right, and rounded"
     )
+    half: Array = array(
+        DType.F32,
+        "[channels], 0 … 1: added to the exact product of a sum and multiplier * 2**(-31 - right), away from zero, it leaves "
+        "the output and a fraction; or 0 for all channels of a block: then both roundings are needed",
+    )
 
 
 class _LanesF32Params(_LanesParams):
@@ -63,6 +68,7 @@ class Conv2DLanesParams(_LanesS8Params, kernels=("kibi_conv2d_s8_lanes",)):
         array multiplier: ceil(output_channels, 16) * 16 in 0 … 2**31 - 1
         array left: ceil(output_channels, 16) * 16 in 0 … 30
         array right: ceil(output_channels, 16) * 16 in 0 … 31
+        array half: ceil(output_channels, 16) * 16
         input: kernel_rows x input_width * input_channels
         output: output_width * output_channels
     """
@@ -81,6 +87,7 @@ class DepthwiseLanesParams(_LanesS8Params, kernels=("kibi_depthwise_conv2d_s8_la
         array multiplier: ceil(channels, 16) * 16 in 0 … 2**31 - 1
         array left: ceil(channels, 16) * 16 in 0 … 30
         array right: ceil(channels, 16) * 16 in 0 … 31
+        array half: ceil(channels, 16) * 16
         input: kernel_rows x input_width * channels
         output: output_width * channels
     """
