@@ -28,14 +28,6 @@ HOST_KERNELS = (
         ("tests/kernels/test_host_kernels.py", "-k", "equals_the_reference"),
     ),
     Mutation(
-        "kernels.host-outputs-are-rounded-to-the-nearest",
-        "kernels/host/kibi_requantize_lanes.h",
-        "rest, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)",
-        "rest, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)",
-        "With AVX-512, a sum just below an output's edge gets the next output.",
-        ("tests/kernels/test_host_kernels.py", "-k", "scaled_once"),
-    ),
-    Mutation(
         "kernels.wasm-products-lose-their-sign",
         "kernels/host/kibi_lanes.h",
         "wasm_i32x4_dot_i16x8(odd, wasm_i16x8_shr(w, 8)))",
