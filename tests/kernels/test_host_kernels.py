@@ -65,6 +65,7 @@ _WIDER = tuple(
         (64, 70, (1, 1), 1, (1, 9), "SAME"), (61, 33, (1, 1), 1, (1, 3), "VALID"), (3, 8, (3, 3), 2, (4, 13), "SAME"),
         (16, 48, (3, 3), 1, (3, 11), "SAME"), (7, 65, (2, 5), 1, (2, 6), "SAME"), (1, 16, (4, 10), 2, (6, 15), "SAME"),
         (1, 20, (3, 3), 1, (3, 6), "SAME"), (1, 20, (3, 3), 1, (3, 7), "VALID"), (64, 3, (3, 3), 1, (2, 200), "SAME"),
+        (5, 16, (2, 3), 1, (2, 47), "SAME"),
     )
 )  # fmt: skip
 _COLUMNS = tuple(
@@ -72,6 +73,8 @@ _COLUMNS = tuple(
     for stride, width, padding in ((1, 19, "SAME"), (2, 25, "VALID"))
 )
 """Float layers whose windows are read where they are, with more channels than are computed at once."""
+_ONE_BLOCK = tuple(Geometry(5, channels, kernel=(2, 3), size=(2, 47), padding="SAME") for channels in (16, 7))
+"""Float layers with more pixels than are computed at once."""
 _DEPTHWISE = tuple(
     Geometry(channels, channels, kernel=kernel, stride=stride, groups=0, size=(4, width))
     for channels, kernel, stride, width in (
@@ -261,7 +264,7 @@ def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
         for seed in range(_DRAWN)
     )
     chosen = (convolution(geometry, seed) for seed, geometry in enumerate((*GEOMETRIES, *_WIDER, *_DEPTHWISE)))
-    floats = (convolution_f32(geometry, 2) for geometry in _COLUMNS)
+    floats = (convolution_f32(geometry, 2) for geometry in (*_COLUMNS, *_ONE_BLOCK))
     graphs = [(graph_of(case), case.inputs) for case in (*drawn, *chosen, *floats)]
     return tuple((graph, inputs, kibi.run(graph, None, inputs)) for graph, inputs in graphs)
 
@@ -368,9 +371,14 @@ def _check_boundaries(kernels: _Kernels | _Emulated | ProgramKernels, zero_point
 
 
 def _check_sums(
-    kernels: _Kernels | _Emulated | ProgramKernels, sums: tuple[Array, Array, Array], outputs: tuple[int, int, int]
+    kernels: _Kernels | _Emulated | ProgramKernels,
+    sums: tuple[Array, Array, Array],
+    outputs: tuple[int, int, int],
+    weights: Sequence[int] = (0,),
 ) -> Params:
     """Computes a channel for each accumulator, multiplier and shift, in the range of zero point, least and greatest output.
+
+    Weights are those of each channel; the input is zeros.
 
     Returns:
         The parameters of the kernel.
@@ -379,8 +387,8 @@ def _check_sums(
     zero_point, low, high = outputs
     channels = len(acc)
     values: dict[str, int | Array] = {
-        "filter": np.zeros(channels, np.int8), "bias": acc.copy(), "multiplier": multiplier.copy(),
-        "shift": shift.astype(np.int8), "padding": np.zeros(1, np.int8), "input_width": 5, "input_channels": 1,
+        "filter": np.tile(np.array(weights, np.int8), channels), "bias": acc.copy(), "multiplier": multiplier.copy(),
+        "shift": shift.astype(np.int8), "padding": np.zeros(1, np.int8), "input_width": 5, "input_channels": len(weights),
         "output_width": 5, "output_channels": channels, "output_zero_point": zero_point, "activation_min": low,
         "activation_max": high, "groups": 1, "uses_im2col": 0, "kernel_rows": 1, "kernel_width": 1, "stride": 1,
         "dilation": 1, "pad": 0,
@@ -388,7 +396,7 @@ def _check_sums(
     call = _packed(KernelCall.of("kibi_conv2d_s8", values))
     assert call is not None
     found = np.zeros((5, channels), np.int8)
-    kernels.call(call, found.ctypes.data, [kernels.place(np.ones(5, np.int8))], found.nbytes)
+    kernels.call(call, found.ctypes.data, [kernels.place(np.zeros(5 * len(weights), np.int8))], found.nbytes)
     moved = (requantize(acc, multiplier, shift).astype(np.int64) + zero_point + (1 << 31)) % (1 << 32) - (1 << 31)
     np.testing.assert_array_equal(found, np.tile(np.clip(moved, low, high).astype(np.int8), (5, 1)))
     return call.params_as(Params)
@@ -396,16 +404,16 @@ def _check_sums(
 
 @pytest.mark.parametrize(("zero_point", "low", "high"), _RANGES)
 def test_sums_about_each_output_that_are_scaled_once(kernels: _Kernels, zero_point: int, low: int, high: int) -> None:
-    """Blocks of channels with sums on both sides of each output's edge, and far from all of them."""
+    """Blocks of channels with sums on both sides of each output's edge, and far from all of them, of layers with longer sums."""
     rng = np.random.default_rng(5)
-    multiplier, right = rng.integers(1 << 30, 1 << 31, 8), rng.integers(0, 11, 8)
+    multiplier, right = rng.integers(1 << 30, 1 << 31, 16), rng.integers(0, 13, 16)
     scale = np.ldexp(multiplier.astype(np.float64), -31 - right)
     edges = ((np.arange(-260, 260) + rng.choice([0, 0.5], 520))[:, None] / scale).astype(np.int64)
     acc = (edges[:, :, None] + np.arange(-1, 3)).reshape(520, -1)
     far = np.clip(acc.astype(np.float64) * 1000, -(1 << 28), 1 << 28).astype(np.int64)
     acc = np.concatenate([acc, far[::20]]).astype(np.int32)
     multipliers, shifts = (np.tile(np.repeat(each, 4).astype(np.int32), len(acc)) for each in (multiplier, -right))
-    params = _check_sums(kernels, (acc.reshape(-1), multipliers, shifts), (zero_point, low, high))
+    params = _check_sums(kernels, (acc.reshape(-1), multipliers, shifts), (zero_point, low, high), [127] * 64)
     assert np.count_nonzero(params.by_name["half"]) > acc.size // 2
 
 

@@ -58,12 +58,32 @@ static void kibi_compute_pixels(KIBI_ROW_ELEMENT *output, const KIBI_ROW_PARAMS 
     KIBI_WITH_PIXELS(pixels, kibi_compute_channels, output, p, x, g);
 }
 
+#if KIBI_MOST_BLOCKS > 1
+#define KIBI_MORE_PIXELS (KIBI_MOST_PIXELS * KIBI_MOST_BLOCKS)
+
+/* Computes so many pixels of a layer with one block of channels. */
+static KIBI_NOINLINE void kibi_compute_more(KIBI_ROW_ELEMENT *output, const KIBI_ROW_PARAMS *p, const KIBI_ROW_COPY *x,
+                                            const kibi_window_geometry *g)
+{
+    kibi_compute_blocks(output, p, KIBI_MORE_PIXELS, 1, x, g, 0);
+}
+#endif
+
 /* Computes that many pixels from the first one's window on. */
 static inline void kibi_compute_columns(KIBI_ROW_ELEMENT *output, const KIBI_ROW_PARAMS *p, int32_t count, const KIBI_ROW_COPY *x,
                                         const kibi_window_geometry *g)
 {
     const int32_t most = kibi_most_pixels(count);
-    for (int32_t i = 0, pixels; i < count; i += pixels) {
+    int32_t i = 0;
+#if KIBI_MOST_BLOCKS > 1
+    /* One block leaves registers for the sums of more pixels. */
+    if (p->output_channels <= KIBI_BLOCK) {
+        for (; count - i >= KIBI_MORE_PIXELS; i += KIBI_MORE_PIXELS) {
+            kibi_compute_more(output + i * p->output_channels, p, x + i * g->pixel, g);
+        }
+    }
+#endif
+    for (int32_t pixels; i < count; i += pixels) {
         pixels = kibi_next_pixels(count - i, most);
         kibi_compute_pixels(output + i * p->output_channels, p, pixels, x + i * g->pixel, g);
     }
