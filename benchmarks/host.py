@@ -208,7 +208,7 @@ def _kibi(graph: kibi.Graph, compiler: str, level: str) -> Engine:
     with tempfile.TemporaryDirectory() as folder:
         library = kibi.compile(graph, kibi.plan(graph, target="host"), folder, target="host")
         engine = HostEngine(library, compiler=compiler, level=level)
-    return lambda: engine.call("invoke"), engine.run
+    return engine.bound("invoke"), engine.run
 
 
 def _tflm(path: Path) -> Engine:

@@ -1,5 +1,6 @@
 """An order made by hand, whose row steps interleave, in all engines."""
 
+import ctypes
 from pathlib import Path
 
 import numpy as np
@@ -39,13 +40,17 @@ def test_interleaved_plan_gives_the_same_bits_in_all_engines(target: str, tmp_pa
     model = residual_network()
     plan = kibi.plan(model, target, runs=interleaved_runs())
     library = kibi.compile(model, plan, tmp_path)
-    engines = (kibi.Interpreter(model, plan), HostEngine(library), DeviceEngine(library))
+    host = HostEngine(library)
+    engines = (kibi.Interpreter(model, plan), host, DeviceEngine(library))
     reference = kibi.Interpreter(model, kibi.plan(model, target))
     for seed in range(4):
         inputs = seeded_inputs(model, seed)
         expected = reference.run(inputs)[0]
         for engine in engines:
             np.testing.assert_array_equal(engine.run(inputs)[0], expected)
+    ctypes.memmove(host.address("input", 0), inputs[0].ctypes.data, inputs[0].nbytes)
+    assert host.bound("invoke")() == 0
+    np.testing.assert_array_equal(host.outputs()[0], expected)
 
 
 def test_saved_plan_comes_back_and_runs(tmp_path: Path) -> None:
