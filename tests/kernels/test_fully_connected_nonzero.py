@@ -45,7 +45,7 @@ _SIZES = (600, 96, 96, 128)
 @pytest.fixture(autouse=True)
 def _any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small layers are packed, too."""
-    monkeypatch.setattr(fully_connected_nonzero, "_LEAST_WEIGHTS", 1)
+    monkeypatch.setattr(fully_connected_nonzero, "LEAST_WEIGHTS_BY_ZEROS", 1)
 
 
 def _call(values: Values) -> KernelCall:
