@@ -402,6 +402,7 @@ def _check_sums(
     return call.params_as(Params)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(("zero_point", "low", "high"), _RANGES)
 def test_sums_about_each_output_that_are_scaled_once(kernels: _Kernels, zero_point: int, low: int, high: int) -> None:
     """Blocks of channels with sums on both sides of each output's edge, and far from all of them, of layers with longer sums."""

@@ -118,6 +118,7 @@ def test_person_detection_fits_11_800_bytes(tmp_path: Path) -> None:
     assert kibi.measure(kibi.compile(model, plan, tmp_path)).bit_exact
 
 
+@pytest.mark.slow
 @requires_zoo
 def test_arena_is_not_made_smaller_by_reading_weights_far_more_often() -> None:
     """Without its blocks side by side this model would read a quarter more of weights, for an arena that is 3 % smaller."""

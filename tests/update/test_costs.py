@@ -141,6 +141,7 @@ def test_stack_and_ram_in_place_are_those_of_the_page(tmp_path: Path) -> None:
     assert [boot, max(stacks.values())] == told, stacks
 
 
+@pytest.mark.slow
 @zoo.requires_zoo
 def test_update_of_key_words_in_place_is_that_of_the_page(tmp_path: Path) -> None:
     """The weights of the page's first delta: the bytes of the payload, and what trying and applying it take."""
