@@ -181,6 +181,14 @@ def test_svdfs_in_blocks_equal_the_reference(kernels: Kernels) -> None:
     assert mixed > 2
 
 
+@pytest.mark.parametrize(("filters", "rank"), [(6, 1), (7, 1), (6, 2), (9, 3)])
+def test_svdfs_whose_filters_are_no_fours_read_their_own_weights(kernels: Kernels, filters: int, rank: int) -> None:
+    """The last four filters are computed once more; weights end where their memory does."""
+    for seed in range(2):
+        case = integer_svdf(Seeded(seed), (2, 5), rank, filters, 10)
+        _check(kernels, graph_of(case).views[0], case, seed)
+
+
 @pytest.mark.parametrize("seed", range(amount(2, 20)))
 def test_plain_c_of_svdfs_in_blocks_equals_the_reference(seed: int, tmp_path: Path) -> None:
     """On this machine, run after run: packed pairs, bytes, elements after whole fours, long memories."""

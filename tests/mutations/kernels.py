@@ -228,7 +228,7 @@ KERNELS = (
         "f->first = f->end < filters - block ? f->end : filters - block;",
         "f->first = f->end;",
         "The last filters are computed from weights after the last ones.",
-        ("tests/kernels/test_stateful.py",),
+        ("tests/kernels/test_stateful.py", "-k", "filters_are_no_fours"),
     ),
     Mutation(
         "kernels.svdf-keeps-the-oldest-of-four",
