@@ -268,7 +268,7 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void all_units(KIBI_
 #if KIBI_SVDF_S8_BLOCKS_OF_PAIRS
     __asm__ volatile(LOOP_OVER_PAIRS);
 #endif
-#if KIBI_SVDF_S8_BLOCKS_OF_BYTES
+#if KIBI_SVDF_S8_BLOCKS_OF_BYTES || !KIBI_SVDF_S8_BLOCKS_OF_PAIRS
     __asm__ volatile(LOOP_OVER_BYTES);
 #endif
     __asm__ volatile(
