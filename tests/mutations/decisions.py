@@ -225,7 +225,7 @@ _SELECTION = (
         "own = next((each for each in buffers if wanted.node in each.nodes), None)",
         "own = plan.scratch_of(wanted.node)",
         "A node that has room for a copy loses it to its own smaller wish.",
-        ("tests/planner/test_copies_and_long_rows.py", "-k", "copies_give"),
+        ("tests/planner/test_copies_and_long_rows.py",),
     ),
     Mutation(
         "selection.depthwise-taps-are-swapped",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kibi.errors import PlanError
 from kibi.planner import Buffer, Placement, place
-from kibi.planner.placement.placing import Status
+from kibi.planner.placement.placing import Status, groups_of
 
 
 def _buffer(size_bytes: int, start: int, end: int, alignment: int = 1) -> Buffer:
@@ -137,6 +137,7 @@ def test_place_scratch_of_one_node_is_at_one_offset_and_free_between_its_runs() 
     scratch = [Buffer(None, 0, 0, 0, 0, 50, 4, start, start + 1) for start in (0, 2, 4)]
     rows = [_buffer(50, 1, 2), _buffer(50, 3, 4), _buffer(30, 2, 4), _buffer(20, 0, 5)]
     placement = place([*scratch, *rows])
+    assert groups_of([*scratch, *rows])[0] == [0, 1, 2]
     assert len({each.offset for each in placement.buffers[:3]}) == 1
     _check([*scratch, *rows], placement)
     assert placement.proven_optimal

@@ -5,9 +5,9 @@ from dataclasses import replace
 import kibi
 import kibi.demo
 from kibi.planner import validate
-from kibi.planner.plan import Plan
+from kibi.planner.plan import Buffer, Plan
 from kibi.planner.planned_model import PlannedModel
-from kibi.planner.roomy_scratch import rooms, with_roomy_scratch
+from kibi.planner.roomy_scratch import _grown, rooms, with_roomy_scratch
 from kibi.planner.staged_weights import with_room_for_copies
 from kibi.selection import select
 from kibi.targets import target
@@ -44,6 +44,15 @@ def test_scratch_grows_where_the_arena_has_free_bytes() -> None:
             assert rooms(after, lowered)[node] >= call.scratch_bytes
             grown += 1
     assert grown > 0
+
+
+def test_scratch_grows_into_no_byte_that_is_used_in_its_life() -> None:
+    """Rows that live before it, across it, within it and after it: those that share a step with it keep their bytes."""
+    own = [Buffer(None, 0, 0, 0, 0, 8, 4, 4, 8)]
+    for start, end, offset in ((0, 4, 0), (0, 5, 48), (5, 6, 48), (7, 9, 48), (8, 9, 0)):
+        other = Buffer(0, None, 0, 1, 0, 48, 1, start, end)
+        (grown,) = _grown(own, 40, 96, [other])
+        assert (grown.offset, grown.size_bytes) == (offset, 40)
 
 
 def test_scratch_stays_where_nothing_is_free() -> None:
