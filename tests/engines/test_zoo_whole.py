@@ -49,7 +49,7 @@ def test_model_equals_tflm_in_all_engines(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("core", [each.name for each in targets() if each.is_emulated])
 @pytest.mark.parametrize("name", _RUNNABLE)
 def test_simplified_model_equals_tflm_on_every_core(name: str, core: str, tmp_path: Path) -> None:
-    """After the lossless passes, with the kernels for each core: two seeded runs on each emulator that has it."""
+    """After the lossless passes, with the kernels for each core: two seeded runs in host C and on each emulator that has it."""
     processors = emulated_everywhere(core)
     entry = zoo.catalog()[name]
     model = kibi.simplify(_read(entry.path))
@@ -59,8 +59,8 @@ def test_simplified_model_equals_tflm_on_every_core(name: str, core: str, tmp_pa
         folder = tmp_path / processor.runner.value
         folder.mkdir()
         library = kibi.compile(model, plan, folder, target=processor)
-        found = _digests(DeviceEngine(library), runs[:2])
-        assert found == list(entry.output_digests[:2]), processor.runner
+        for engine in (HostEngine(library), DeviceEngine(library)):
+            assert _digests(engine, runs[:2]) == list(entry.output_digests[:2]), (engine, processor.runner)
 
 
 @pytest.mark.slow

@@ -41,11 +41,26 @@ class Kernels:
 
 @cache
 def linked(
-    kernels: tuple[str, ...], target: str, compiler: str, level: str, features: frozenset[str] | None = None
+    kernels: tuple[str, ...],
+    target: str,
+    compiler: str,
+    level: str,
+    features: frozenset[str] | None = None,
+    *,
+    sets: tuple[str, ...] = (),
 ) -> Kernels:
-    """An image of these kernels with what they need, from the target's own kernel sets; features: the only parts that they have."""
+    """An image of these kernels with what they need.
+
+    Args:
+        kernels: their names.
+        target: the core.
+        compiler: `zig` or `gcc`.
+        level: of optimization.
+        features: the only parts that they have; None: all.
+        sets: of kernels, the first choice first; empty: those of the target.
+    """
     processor = target_named(target)
-    texts = {name: text.text for name, text in closure(frozenset(kernels), processor.kernel_sets).items()}
+    texts = {name: text.text for name, text in closure(frozenset(kernels), sets or processor.kernel_sets).items()}
     if features is not None:
         parts = {part for text in texts.values() for part in FEATURE.findall(text)}
         head, guard = texts["kibi.h"].rsplit("#endif", 1)

@@ -14,14 +14,17 @@ static int32_t dot(int32_t sum, const int8_t *w, const int8_t *x, int32_t count)
     return sum;
 }
 
-/* Up to four channels of a pixel. */
+/* Up to four channels of a pixel: the window is read for all of them before the first output is written, which may be in its place. */
 static void four(int8_t *output, const int8_t *w, const int8_t *x, const int32_t *scales, const kibi_vector_pixels *t)
 {
+    const int32_t channels = t->channels < FOUR ? t->channels : (int32_t)FOUR;
+    int32_t sums[FOUR];
+    for (int32_t i = 0; i < channels; ++i) {
+        sums[i] = dot(scales[i == 1 ? 2 : i == 2 ? 1 : i], w + i * t->weight_step, x, t->elements);
+    }
     const uint32_t shifts = (uint32_t)scales[8];
-    for (int32_t i = 0; i < FOUR && i < t->channels; ++i) {
-        const int32_t bias = scales[i == 1 ? 2 : i == 2 ? 1 : i];
-        const int32_t sum = dot(bias, w + i * t->weight_step, x, t->elements);
-        const int32_t scaled = kibi_requantize(sum, scales[FOUR + i], (int8_t)(uint8_t)(shifts >> 8 * i));
+    for (int32_t i = 0; i < channels; ++i) {
+        const int32_t scaled = kibi_requantize(sums[i], scales[FOUR + i], (int8_t)(uint8_t)(shifts >> 8 * i));
         output[i] = (int8_t)kibi_clamp(kibi_wrapping_add(scaled, t->zero_point), t->low[0], t->high[0]);
     }
 }
