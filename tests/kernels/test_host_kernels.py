@@ -1,7 +1,5 @@
 """The kernels for this machine, by each set of its instructions: any shape at any address, in place, and nothing beside."""
 
-import ctypes
-import mmap
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,12 +11,11 @@ import numpy as np
 import pytest
 
 import kibi
-from kibi.dtypes import Array, DType
+from kibi.dtypes import Array
 from kibi.ir import Graph, KernelCall, NodeView
 from kibi.kernels import closure, kernel_folder
 from kibi.kernels.params import Params
 from kibi.kernels.params.conv2d import Conv2DF32Params
-from kibi.kernels.params.description import Field
 from kibi.kernels.params.fully_connected import FullyConnectedF32Params
 from kibi.quant import requantize
 from kibi.selection.add_linear import ADD_LINEAR
@@ -26,6 +23,7 @@ from kibi.selection.host_lanes import HOST_LANES
 from kibi.targets import target
 from kibi.toolchain import compile_objects, compilers
 from kibi.toolchain.compilers import zig_command
+from tests.kernels.in_processes import EmulatedKernels, LoadedKernels
 from tests.kernels.in_programs import ProgramKernels
 from tests.kernels.overlaps import Probe, probes_of
 from tests.ops.comparison import assert_same, graph_of
@@ -89,98 +87,8 @@ _DEPTHWISE = tuple(
 )
 
 
-class _Kernels:
-    """The kernels of the set in a shared library, called by themselves in this process."""
-
-    def __init__(self, path: Path) -> None:
-        self._library, self._libc = ctypes.CDLL(str(path)), ctypes.CDLL(None, use_errno=True)
-        self._kept: list[object] = []
-
-    def call(self, call: KernelCall, output: int, rows: Sequence[int], output_bytes: int = 0) -> None:
-        """Call a kernel; scratch it has none."""
-        del output_bytes
-        pointers = (ctypes.c_void_p * len(rows))(*(row or None for row in rows))
-        self._library[call.kernel](ctypes.c_void_p(output), pointers, ctypes.byref(_struct(call)), None)
-
-    def place(self, data: Array) -> int:
-        """The address of a copy behind which memory ends: reading on would stop the process."""
-        room = -(-max(1, data.nbytes) // mmap.PAGESIZE) * mmap.PAGESIZE
-        memory = mmap.mmap(-1, room + mmap.PAGESIZE)
-        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        assert self._libc.mprotect(ctypes.c_void_p(start + room), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
-        ctypes.memmove(start + room - data.nbytes, data.ctypes.data, data.nbytes)
-        self._kept.append(memory)
-        return start + room - data.nbytes
-
-
-class _Emulated:
-    """The same kernels in a program of aarch64, which qemu runs."""
-
-    def __init__(self, program: Path, cpu: str) -> None:
-        command = ["qemu-aarch64", "-cpu", cpu, str(program)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._kept: dict[int, Array] = {}
-
-    def call(self, call: KernelCall, output: int, rows: Sequence[int], output_bytes: int) -> None:
-        """Send all that a kernel reads, and receive what it writes; see host_calls.c."""
-        params, struct = call.params_as(Params), _struct(call)
-        fields = [field for field in params.fields if field.is_pointer]
-        values = params.by_name
-        message = [
-            _words(sorted(_KERNELS).index(call.kernel), ctypes.sizeof(struct)),
-            bytes(struct),
-            _words(len(fields)),
-        ]
-        for field in fields:
-            data = values[field.name]
-            assert isinstance(data, np.ndarray)
-            message += [_words(getattr(type(struct), field.name).offset, data.nbytes), data.tobytes()]
-        message.append(_words(len(rows)))
-        for row in rows:
-            given = self._kept[row].tobytes() if row else b""
-            message += [_words(len(given) if row else -1), given]
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(b"".join([*message, _words(output_bytes)]))
-        self._process.stdin.flush()
-        made = self._process.stdout.read(output_bytes)
-        assert len(made) == output_bytes, f"{call.kernel} ended with {self._process.wait()}"
-        ctypes.memmove(output, made, output_bytes)
-
-    def place(self, data: Array) -> int:
-        """Keep a copy to be sent, and return the address that the other program replaces by its own."""
-        copy = data.copy()
-        self._kept[copy.ctypes.data] = copy
-        return int(copy.ctypes.data)
-
-    def close(self) -> None:
-        """End the program."""
-        self._process.communicate()
-
-
-def _words(*numbers: int) -> bytes:
-    return np.array(numbers, "<i4").tobytes()
-
-
-def _struct(call: KernelCall) -> ctypes.Structure:
-    """The parameter struct of a call, as this machine lays it out."""
-    params = call.params_as(Params)
-    kinds = [(field.name, ctypes.c_void_p if field.is_pointer else _number_type(field)) for field in params.fields]
-    kind = type("Params", (ctypes.Structure,), {"_fields_": kinds})
-    made: ctypes.Structure = kind(*(_number(value) for _, value in params))
-    return made
-
-
-def _number_type(field: Field) -> type[ctypes.c_int32 | ctypes.c_float]:
-    return ctypes.c_float if field.dtype is DType.F32 else ctypes.c_int32
-
-
-def _number(value: float | Array | None) -> float:
-    return value.ctypes.data if isinstance(value, np.ndarray) else value or 0
-
-
 @pytest.fixture(scope="module", params=_INSTRUCTIONS)
-def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> _Kernels:
+def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LoadedKernels:
     """All kernels of the set, for some of the machine's instructions."""
     folder = tmp_path_factory.mktemp(request.param)
     texts = closure(_KERNELS, _SETS)
@@ -190,11 +98,11 @@ def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     objects = compile_objects(sources, _HOST, includes=[folder], flags=_INSTRUCTIONS[request.param])
     path = folder / "kernels.so"
     subprocess.run([zig_command(), "ld.lld", "-shared", *map(str, objects), "-o", str(path)], check=True)
-    return _Kernels(path)
+    return LoadedKernels(path)
 
 
 @pytest.fixture(params=_NEON)
-def neon(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[_Emulated]:
+def neon(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EmulatedKernels]:
     """All kernels of the set for a processor of aarch64."""
     if shutil.which("qemu-aarch64") is None:
         pytest.skip("qemu-aarch64 is not on PATH: it comes with qemu-user")
@@ -210,7 +118,7 @@ def neon(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[_Emulated]:
         subprocess.run([*_ARM, *flags, "-c", str(tmp_path / name), "-o", objects[-1]], check=True)
     program = tmp_path / "kernels"
     subprocess.run([*_ARM, "-static", *objects, str(_CALLS), "-o", str(program)], check=True)
-    made = _Emulated(program, cpu)
+    made = EmulatedKernels(program, sorted(_KERNELS), cpu)
     yield made
     made.close()
 
@@ -228,7 +136,10 @@ def _packed(general: KernelCall) -> KernelCall | None:
 
 
 def _run(
-    kernels: _Kernels | _Emulated | ProgramKernels, view: NodeView, call: KernelCall, inputs: Mapping[int, Array]
+    kernels: LoadedKernels | EmulatedKernels | ProgramKernels,
+    view: NodeView,
+    call: KernelCall,
+    inputs: Mapping[int, Array],
 ) -> Array:
     """The whole output of a node from the tensors that it is given, step by step, each row where memory ends behind it."""
     kind = view.output.type
@@ -270,13 +181,13 @@ def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
 
 
 @pytest.mark.share(2, part=0)
-def test_any_node_at_the_end_of_memory_equals_the_reference(kernels: _Kernels) -> None:
+def test_any_node_at_the_end_of_memory_equals_the_reference(kernels: LoadedKernels) -> None:
     """Shapes, paddings, scales and values of every kind give the same bits; no byte outside is read or written."""
     _check_nodes(kernels)
 
 
 @pytest.mark.slow
-def test_any_node_on_arm_equals_the_reference(neon: _Emulated) -> None:
+def test_any_node_on_arm_equals_the_reference(neon: EmulatedKernels) -> None:
     """The same with NEON, with and without products of bytes; and all boundaries of scales."""
     _check_nodes(neon)
     for zero_point, low, high in _RANGES:
@@ -309,7 +220,7 @@ def test_subnormal_floats_are_computed_in_a_program(program: ProgramKernels) -> 
     np.testing.assert_array_equal(found, np.full_like(found, least * np.float32(0.5) * layer.piece * layer.pieces))
 
 
-def _check_nodes(kernels: _Kernels | _Emulated | ProgramKernels) -> None:
+def _check_nodes(kernels: LoadedKernels | EmulatedKernels | ProgramKernels) -> None:
     fitted: dict[str, int] = {}
     for graph, inputs, expected in _nodes():
         (view,) = graph.views
@@ -322,7 +233,7 @@ def _check_nodes(kernels: _Kernels | _Emulated | ProgramKernels) -> None:
     assert min(count for kernel, count in fitted.items() if kernel != _LINEAR) >= _DRAWN // 5
 
 
-def test_output_over_its_input_at_the_general_distance_is_right(kernels: _Kernels) -> None:
+def test_output_over_its_input_at_the_general_distance_is_right(kernels: LoadedKernels) -> None:
     """Plans are made for the general kernels: as far below a dying row as those need, and farther, these are right, too."""
     rng, probed = np.random.default_rng(0), 0
     for graph, _, _ in _nodes():
@@ -336,7 +247,7 @@ def test_output_over_its_input_at_the_general_distance_is_right(kernels: _Kernel
     assert probed > 3 * _DRAWN
 
 
-def _over(kernels: _Kernels, probe: Probe, distance: int | None) -> Array:
+def _over(kernels: LoadedKernels, probe: Probe, distance: int | None) -> Array:
     """The output of a step that begins that many bytes below the probed row; None: elsewhere."""
     data = np.frombuffer(probe.data, np.int8)[: probe.row_count * probe.row_bytes].reshape(probe.row_count, -1)
     # The probed row has room below it for the output, and the others lie above it.
@@ -359,19 +270,21 @@ _RANGES = [(0, -128, 127), (127, -128, 127), (5, -7, 90)]
 
 @pytest.mark.parametrize(("zero_point", "low", "high"), _RANGES)
 def test_every_boundary_of_accumulator_multiplier_and_shift(
-    kernels: _Kernels, zero_point: int, low: int, high: int
+    kernels: LoadedKernels, zero_point: int, low: int, high: int
 ) -> None:
     """A channel for each: sums of nothing but the bias are rounded, moved and cut as Python does."""
     _check_boundaries(kernels, zero_point, low, high)
 
 
-def _check_boundaries(kernels: _Kernels | _Emulated | ProgramKernels, zero_point: int, low: int, high: int) -> None:
+def _check_boundaries(
+    kernels: LoadedKernels | EmulatedKernels | ProgramKernels, zero_point: int, low: int, high: int
+) -> None:
     acc, multiplier, shift = np.array(TRIPLES, np.int32).T
     _check_sums(kernels, (acc, multiplier, shift), (zero_point, low, high))
 
 
 def _check_sums(
-    kernels: _Kernels | _Emulated | ProgramKernels,
+    kernels: LoadedKernels | EmulatedKernels | ProgramKernels,
     sums: tuple[Array, Array, Array],
     outputs: tuple[int, int, int],
     weights: Sequence[int] = (0,),
@@ -404,7 +317,9 @@ def _check_sums(
 
 @pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(("zero_point", "low", "high"), _RANGES)
-def test_sums_about_each_output_that_are_scaled_once(kernels: _Kernels, zero_point: int, low: int, high: int) -> None:
+def test_sums_about_each_output_that_are_scaled_once(
+    kernels: LoadedKernels, zero_point: int, low: int, high: int
+) -> None:
     """Blocks of channels with sums on both sides of each output's edge, and far from all of them, of layers with longer sums."""
     rng = np.random.default_rng(5)
     multiplier, right = rng.integers(1 << 30, 1 << 31, 16), rng.integers(0, 13, 16)
@@ -418,7 +333,7 @@ def test_sums_about_each_output_that_are_scaled_once(kernels: _Kernels, zero_poi
     assert np.count_nonzero(params.by_name["half"]) > acc.size // 2
 
 
-def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
+def test_sums_of_the_largest_products_wrap(kernels: LoadedKernels) -> None:
     """The longest window of -128 times -128, on a bias near the end of 32 bits, goes on at the other end."""
     depth, channels = 32768, 3
     bias = np.full(channels, (1 << 31) - 1, np.int32)
@@ -438,7 +353,7 @@ def test_sums_of_the_largest_products_wrap(kernels: _Kernels) -> None:
 
 
 @pytest.mark.parametrize("factors", [(1 << 27, 3 << 20, 5), (-(1 << 28) - 77, 123456789, -(1 << 20)), (255, -256, 0)])
-def test_sums_rounded_once_of_all_pairs(kernels: _Kernels, factors: tuple[int, int, int]) -> None:
+def test_sums_rounded_once_of_all_pairs(kernels: LoadedKernels, factors: tuple[int, int, int]) -> None:
     """Of each pair of bytes; and of fewer elements than a block has, over the second input."""
     first, second = (each.astype(np.int8).reshape(-1) for each in np.mgrid[-128:128, -128:128])
     terms = (each.astype(np.int64) * factor >> 8 for each, factor in zip((first, second), factors, strict=False))
@@ -453,7 +368,7 @@ def test_sums_rounded_once_of_all_pairs(kernels: _Kernels, factors: tuple[int, i
 
 
 @pytest.mark.parametrize(("low", "high"), [(-np.inf, np.inf), (0.0, 6.0)])
-def test_float_sums_of_unusual_numbers(kernels: _Kernels, low: float, high: float) -> None:
+def test_float_sums_of_unusual_numbers(kernels: LoadedKernels, low: float, high: float) -> None:
     """NaN, infinities, zeros of both signs and subnormal numbers, over the second input."""
     numbers = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 2**-140, -(2**-149), 3e38, -3e38, 5.9999995], np.float32)
     first, second = (each.reshape(-1) for each in np.meshgrid(numbers, numbers))

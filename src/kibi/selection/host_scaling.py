@@ -62,7 +62,7 @@ def halves(sums: Sums) -> Float32:
 
 
 def _bounds(sums: Sums) -> tuple[Float64, Float64]:
-    """The least and the greatest number that can be added, `[channels]`; the first is above the second where there is none."""
+    """The least and the greatest number that can be added, `[channels]`; the first is above the second if no number fits."""
     factor, right, reach = (array[:, None] for array in (sums.multiplier, sums.right, sums.reach))
     shift = np.minimum(right, _MOST_RIGHT)
     output = np.arange(sums.least + 1, sums.most + 1, dtype=np.int64)[None]
