@@ -29,6 +29,7 @@ _SETS = {
 _NAKED = re.compile(
     r"^(?:static KIBI_NOINLINE )?KIBI_NAKED (?:__attribute__\(\(aligned\(4\)\)\) )?[\w ]+[ *](\w+)\(", re.MULTILINE
 )
+_INCLUDED = re.compile(r'^#include "([\w.]+)"', re.MULTILINE)
 _CORES = ("cortex-m4", "cortex-m3", "cortex-m0plus")
 """Those that both compilers build for."""
 _HOOKS = Path(__file__).with_name("hooks.c")
@@ -69,11 +70,19 @@ _FLAGS = [
 
 
 def _files(kernel_set: str, folder: Path) -> dict[Path, list[str]]:
-    """The sources of a set that have functions in assembly, each with the names of these, beside all headers."""
+    """The sources of a set with functions in assembly, their own or a header's, and the names of these; beside all headers."""
     for path in (*kernel_folder("portable").glob("*.h"), *kernel_folder(kernel_set).iterdir()):
         (folder / path.name).write_text(text_of(path.name, (kernel_set, "portable")).text, encoding="utf-8")
-    found = {path: _NAKED.findall(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.c"))}
+    found = {
+        path: [name for text in _texts(path) for name in _NAKED.findall(text)] for path in sorted(folder.glob("*.c"))
+    }
     return {path: names for path, names in found.items() if names}
+
+
+def _texts(source: Path) -> list[str]:
+    """Of a source and the headers that it includes itself."""
+    text = source.read_text(encoding="utf-8")
+    return [text, *((source.parent / name).read_text(encoding="utf-8") for name in _INCLUDED.findall(text))]
 
 
 def _functions(path: Path) -> dict[str, bytes]:
@@ -124,14 +133,16 @@ def test_kernel_in_assembly_under_any_flag_keeps_its_bytes(
 
 
 def test_kernels_in_assembly_are_all_looked_at(tmp_path: Path) -> None:
-    """Each file that marks a function has one whose name is found, and nothing is marked by other means."""
+    """Each file that marks functions has as many whose names are found, and nothing is marked by other means."""
     for kernel_set in _SETS:
         folder = tmp_path / kernel_set
         folder.mkdir()
-        found = {path.name for path in _files(kernel_set, folder)}
+        found = {name for names in _files(kernel_set, folder).values() for name in names}
         texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("kibi_*")}
         assert "((naked" in texts.pop("kibi_assembly.h")
-        assert found == {name for name, text in texts.items() if "KIBI_NAKED" in text}
+        marked = {name: _NAKED.findall(text) for name, text in texts.items() if "KIBI_NAKED" in text}
+        assert all(marked.values())
+        assert found == {name for names in marked.values() for name in names}
         assert not [name for name, text in texts.items() if "((naked" in text]
 
 

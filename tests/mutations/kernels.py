@@ -280,7 +280,7 @@ KERNELS = (
     ),
     Mutation(
         "kernels.s16-edges-lose-the-second-half-of-a-pair",
-        "kernels/armv7em/kibi_conv2d_s16_blocks.c",
+        "kernels/armv7em/kibi_conv2d_s16_windows.h",
         '"lsl r12, r12, #16\\n"',
         '"lsl r12, r12, #0\\n"',
         "Of a pair that is outside by its first element, the second one takes its place.",
@@ -304,8 +304,8 @@ KERNELS = (
     ),
     Mutation(
         "kernels.s16-blocks-forget-what-is-outside",
-        "kernels/armv7em/kibi_conv2d_s16_blocks.c",
-        "const int32_t before = limited(-first, inside_end);",
+        "kernels/armv7em/kibi_conv2d_s16_windows.h",
+        "const int32_t before = kibi_limited_start(-first, inside_end);",
         "const int32_t before = 0;",
         "Columns before the first one are read.",
         ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
@@ -328,7 +328,7 @@ KERNELS = (
     ),
     Mutation(
         "kernels.s16-blocks-keep-last-elements-in-one-half",
-        "kernels/armv7em/kibi_conv2d_s16_blocks.c",
+        "kernels/armv7em/kibi_conv2d_s16_windows.h",
         '"rsb lr, lr, #" pair "\\n"                                           \\',
         '"mov lr, #2\\n"                                                     \\',
         "The last element of a third run of an odd number goes to the second pixel.",
@@ -336,7 +336,7 @@ KERNELS = (
     ),
     Mutation(
         "kernels.s16-blocks-lose-zeros",
-        "kernels/armv7em/kibi_conv2d_s16_blocks.c",
+        "kernels/armv7em/kibi_conv2d_s16_windows.h",
         '"lsrs r9, r8, #1\\n"                                                 \\',
         '"lsrs r9, r8, #2\\n"                                                 \\',
         "A row outside gets too few zeros, and the next rows their place.",
