@@ -1,4 +1,4 @@
-"""Five real models on each emulated core, in each run of the tests: TFLM's bits in every engine, and counts that add up."""
+"""Real models and drawn networks on each emulated core: the same bits in every engine, and counts that add up."""
 
 from pathlib import Path
 
@@ -6,8 +6,13 @@ import pytest
 
 import kibi
 from kibi.engines import DeviceEngine, HostEngine
+from kibi.frontends.tflite import parse_tflite
+from kibi.selection import Goal
 from kibi.targets import targets
+from tests.ops.comparison import assert_same
 from tests.support import zoo
+from tests.support.choices import Seeded
+from tests.support.network_models import network
 
 _MODELS = (
     "tinymaix_mnist_resnet_q",
@@ -16,10 +21,12 @@ _MODELS = (
     "tflm_kws_scrambled_8bit",
     "mlperf_ad_int8",
 )
+_CORES = [each.name for each in targets() if each.is_emulated]
+_NETWORKS = 24
 
 
 @zoo.requires_zoo
-@pytest.mark.parametrize("core", [each.name for each in targets() if each.is_emulated])
+@pytest.mark.parametrize("core", _CORES)
 def test_real_models_equal_tflm(core: str, tmp_path: Path) -> None:
     """A seeded run of each, all in one library: in Python, in host C and on the core."""
     models = [kibi.load(zoo.model_path(each)) for each in _MODELS]
@@ -33,3 +40,18 @@ def test_real_models_equal_tflm(core: str, tmp_path: Path) -> None:
         assert device.last is not None
         assert sum(device.last.by_operator.values()) == device.last.instructions
         assert 0 < device.last.stack_bytes < 1024
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("core", _CORES)
+@pytest.mark.parametrize("goal", list(Goal))
+def test_drawn_networks_equal_the_reference(core: str, goal: Goal, tmp_path: Path) -> None:
+    """Narrow and wide ones, in host C and on the core."""
+    cases = [network(Seeded(seed), 5 << seed % 5) for seed in range(_NETWORKS)]
+    graphs = [parse_tflite(case.model, f"network_{seed}.tflite") for seed, case in enumerate(cases)]
+    plans = [kibi.plan(graph, core, goal=goal) for graph in graphs]
+    library = kibi.compile(graphs, plans, tmp_path, target=core, name="together", package=None)
+    for index, (case, graph) in enumerate(zip(cases, graphs, strict=True)):
+        expected = kibi.run(graph, None, case.inputs)
+        for engine in (HostEngine(library, index), DeviceEngine(library, index)):
+            assert_same(graph, engine.run(case.inputs), expected)

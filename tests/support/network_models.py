@@ -26,12 +26,13 @@ class _Value:
 
 
 class _Network:
-    """A model that grows by one operator at a time."""
+    """A model that grows by one operator at a time; of its input's channels there are at most so many, and one more of others."""
 
-    def __init__(self, c: Choices) -> None:
+    def __init__(self, c: Choices, most_channels: int) -> None:
         self.c = c
         self.builder = ModelBuilder()
-        shape = (c.one_of((1, 1, 2)), c.integer(3, 8), c.integer(2, 8), c.integer(1, 5))
+        self.most_channels = most_channels
+        shape = (c.one_of((1, 1, 2)), c.integer(3, 8), c.integer(2, 8), c.integer(1, most_channels))
         self.input_shape = shape
         self.made = [_Value(self.builder.input(shape, DType.S8, 0.05, 3), shape, 0.05, 3)]
 
@@ -59,7 +60,7 @@ class _Network:
 
 def _convolution(net: _Network) -> None:
     batch, height, width, channels = net.last.shape
-    outputs, stride = net.c.one_of((channels, net.c.integer(1, 6))), net.c.one_of((1, 1, 2))
+    outputs, stride = net.c.one_of((channels, net.c.integer(1, net.most_channels + 1))), net.c.one_of((1, 1, 2))
     kernel = net.weights((outputs, net.c.integer(1, 3), net.c.integer(1, 3), channels))
     shape = (batch, -(-height // stride), -(-width // stride), outputs)
     net.then(
@@ -131,15 +132,15 @@ def _head(net: _Network) -> None:
             how, [net.last.index], (batch, 1, 1, channels), padding="VALID", stride_h=1, stride_w=1,
             filter_height=height, filter_width=width,
         )  # fmt: skip
-    classes = net.c.integer(1, 6)
+    classes = net.c.integer(1, net.most_channels + 1)
     kernel = net.weights((classes, prod(net.last.shape[1:])))
     net.then("FULLY_CONNECTED", [net.last.index, kernel], (batch, classes), net.fresh())
     net.then("SOFTMAX", [net.last.index], (batch, classes), _UNIT, beta=1.0)
 
 
-def network(c: Choices) -> Case:
+def network(c: Choices, most_channels: int = 5) -> Case:
     """Two to six operators on an image; then, now and then, a classifier; the last image may be an output, too."""
-    net = _Network(c)
+    net = _Network(c, most_channels)
     for _ in range(c.integer(2, 6)):
         c.one_of(_ON_IMAGES)(net)
     outputs = [net.last.index]
