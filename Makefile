@@ -76,6 +76,7 @@ test: setup-dev ## The tests
 
 frameworks: ## Install PyTorch and TensorFlow apart (7 GB), and run the tests and pages that need them
 	@test -d $(VENV)-frameworks || $(PYTHON) -m venv $(VENV)-frameworks
+	@$(FRAMEWORKS)/python -m pip install --quiet --upgrade pip
 	@$(FRAMEWORKS)/python -m pip install --quiet --editable . --group dev --group frameworks
 	$(FRAMEWORKS)/python -m pytest -n 1 tests/frontends/test_exporters.py tests/docs/test_frameworks.py
 
