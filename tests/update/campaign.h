@@ -27,7 +27,7 @@ int started(void);
 /* A run whose power is cut, or not: whether it was. */
 int runs_until(action *act, uint32_t operations);
 
-/* A run whose power is cut after half of its operations. */
+/* A run whose power is cut after half of its operations, and not in the middle of a record. */
 void cut_in_the_middle(action *act);
 
 /* Cuts an action at every so many of its operations, and after each cut what follows at every so many of its own. */

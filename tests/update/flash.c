@@ -9,7 +9,7 @@ static uint8_t drawn(flash *f)
 }
 
 /* Counts an operation: whether the power is cut in it. */
-static int is_cut(flash *f)
+static int is_cut(flash *f, uint32_t address)
 {
     ++f->operations;
     if (f->left == FLASH_NEVER) {
@@ -17,6 +17,7 @@ static int is_cut(flash *f)
     }
     f->is_off = f->left == 0;
     f->left -= f->left != 0;
+    f->cut_address = f->is_off ? address : f->cut_address;
     return (int)f->is_off;
 }
 
@@ -48,7 +49,7 @@ int flash_program(flash *f, uint32_t address, const void *data, uint32_t bytes)
         return 1;
     }
     for (uint32_t first = 0; first < bytes; first += f->unit_bytes) {
-        const int cut = is_cut(f);
+        const int cut = is_cut(f, address + first);
         int is_erased = 1;
         for (uint32_t at = first; at < first + f->unit_bytes; ++at) {
             is_erased &= f->bytes[address + at] == 0xFFu;
@@ -69,7 +70,7 @@ int flash_erase(flash *f, uint32_t address)
         return 1;
     }
     ++f->wear[address / f->sector_bytes];
-    if (is_cut(f)) { /* a quarter of the bytes is as it was, a quarter is erased, the others are anything */
+    if (is_cut(f, address)) { /* a quarter of the bytes is as it was, a quarter is erased, the others are anything */
         for (uint32_t at = 0; at < f->sector_bytes; ++at) {
             const uint8_t kind = drawn(f) & 3u;
             f->bytes[address + at] = kind == 0 ? f->bytes[address + at] : kind == 1u ? 0xFFu : drawn(f);

@@ -20,6 +20,7 @@ typedef struct {
     uint32_t operations;  /* programs of a unit and erases that began */
     uint32_t faults;      /* out of bounds, off a unit or a sector, or a program of what is not erased */
     uint32_t is_off;      /* the power was cut: nothing works */
+    uint32_t cut_address; /* of the program or the erase that was cut last */
 } flash;
 
 /* Each returns 0, or 1 if it failed. Addresses begin at 0. */

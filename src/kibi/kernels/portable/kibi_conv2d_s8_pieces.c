@@ -36,7 +36,7 @@ static KIBI_NOINLINE void next_run(cursor *at, const block *b)
 {
     const kibi_conv2d_s8_pieces_params *const p = b->params;
     const int8_t *const row = *at->row;
-    if (b->is_inside) {
+    if (b->is_inside != 0) {
         at->from[0] = row + b->start * p->input_channels;
         at->from[1] = at->from[0] + b->distance * p->input_channels;
         at->left = p->kernel_width * p->input_channels;

@@ -20,10 +20,10 @@ void kibi_four_pixels_s8(kibi_four_pixels *task)
 {
     const int32_t channels = FOUR * task->fours;
     for (int32_t block = 0; block < task->blocks; ++block) {
-        int8_t x[PIXELS][ELEMENTS] = {{0}};
+        int8_t x[PIXELS][ELEMENTS];
         for (int32_t i = 0; i < PIXELS; ++i) {
-            for (int32_t j = 0; j < task->elements; ++j) {
-                x[i][j] = task->windows[i][j];
+            for (int32_t j = 0; j < ELEMENTS; ++j) {
+                x[i][j] = j < task->elements ? task->windows[i][j] : 0;
             }
         }
         for (int32_t i = 0; i < PIXELS; ++i) {

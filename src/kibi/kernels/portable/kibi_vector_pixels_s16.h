@@ -4,7 +4,7 @@
 
 #include "kibi.h"
 
-enum { KIBI_MOST_S16_PIXELS = 3 };
+enum { KIBI_S16_BESIDE = 1, KIBI_MOST_S16_PIXELS = 3 }; /* channels whose weights are beside each other, and pixels */
 
 /* What is computed; kernels in assembly know where each field is. */
 typedef struct {
