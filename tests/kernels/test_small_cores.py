@@ -10,10 +10,10 @@ from kibi.ir import Graph, KernelCall
 from kibi.kernels import closure, kernel_folder, text_of
 from kibi.quant import requantize
 from kibi.toolchain import compile_objects
+from tests.kernels.convolutions.test_armv7em_depthwise import depthwise
 from tests.kernels.emulated import Bench, Kernels, linked, run
 from tests.kernels.in_place import check_in_place
 from tests.kernels.on_core import PORTABLE, KernelOnCore
-from tests.kernels.test_armv7em_depthwise import depthwise
 from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import GEOMETRIES, Geometry, convolution
 from tests.quant.boundaries import TRIPLES

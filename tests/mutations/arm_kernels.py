@@ -13,7 +13,7 @@ ARM_KERNELS = (
         "pkhtb %[even], %[odd], %[even], asr #16",
         "pkhtb %[even], %[even], %[odd], asr #16",
         "The third and the fourth of four channels are in each other's place.",
-        ("tests/kernels/test_armv7em_depthwise.py", "-k", "accumulate_small"),
+        ("tests/kernels/convolutions/test_armv7em_depthwise.py", "-k", "accumulate_small"),
     ),
     Mutation(
         "kernels.m4-averages-round-halves-below-zero-up",
@@ -29,7 +29,7 @@ ARM_KERNELS = (
         '"add lr, lr, lr, asr #31\\n"',
         '"nop\\n"',
         "Halves below zero are rounded towards zero where products are taken four at once.",
-        ("tests/kernels/test_armv7em_depthwise.py", "-k", "products"),
+        ("tests/kernels/convolutions/test_armv7em_depthwise.py", "-k", "products"),
     ),
     Mutation(
         "kernels.m4-table-answers-for-a-neighbour",
@@ -125,7 +125,7 @@ ARM_KERNELS = (
         '"add r8, r8, #24\\n"',
         '"add r8, r8, #20\\n"',
         "Where the right column is outside, the weights after it are read one word too early.",
-        ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows and not cortex-m3"),
+        ("tests/kernels/convolutions/test_depthwise_variants.py", "-k", "drawn_rows and not cortex-m3"),
     ),
     Mutation(
         "kernels.m4-depthwise-overwrites-other-channels",
@@ -133,7 +133,7 @@ ARM_KERNELS = (
         "(count != 0 || below % channels != 0)",
         "count != 0",
         "A block of channels goes through a row whose other channels its output overwrites.",
-        ("tests/kernels/test_depthwise_variants.py", "-k", "rows_may_be_overwritten"),
+        ("tests/kernels/convolutions/test_depthwise_variants.py", "-k", "rows_may_be_overwritten"),
     ),
     Mutation(
         "kernels.m4-depthwise-forgets-a-second-column-outside",
@@ -141,7 +141,7 @@ ARM_KERNELS = (
         "((int32_t)stride - pad)",
         "((int32_t)stride + pad)",
         "A row goes by blocks where two of its windows reach outside on the left.",
-        ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows and not cortex-m3"),
+        ("tests/kernels/convolutions/test_depthwise_variants.py", "-k", "drawn_rows and not cortex-m3"),
     ),
     Mutation(
         "kernels.m4-depthwise-leaves-out-clamps-that-cut",
@@ -149,7 +149,7 @@ ARM_KERNELS = (
         '"KIBI_DEPTHWISE_3X3_OF_CLAMPS": ("activation_min <= -128", "127 <= activation_max"),',
         '"KIBI_DEPTHWISE_3X3_OF_CLAMPS": ("activation_min <= 127", "127 <= activation_max"),',
         "A library has no code that cuts outputs from below.",
-        ("tests/kernels/test_depthwise_variants.py", "-k", "parts_that"),
+        ("tests/kernels/convolutions/test_depthwise_variants.py", "-k", "parts_that"),
     ),
     Mutation(
         "kernels.m4-maximum-is-unsigned",
@@ -165,7 +165,12 @@ ARM_KERNELS = (
         '"sxtb16 r10, r11\\n"',
         '"sxtb16 r10, r9\\n"',
         "The second column stands in the place of the third.",
-        ("tests/kernels/test_conv2d_3x3x1.py", "tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
+        (
+            "tests/kernels/convolutions/test_conv2d_3x3x1.py",
+            "tests/kernels/convolutions/test_conv2d_three_wide.py",
+            "-k",
+            "drawn_rows",
+        ),
     ),
     Mutation(
         "kernels.m4-winograd-stores-the-fourth-tile-over-the-third",
@@ -173,7 +178,7 @@ ARM_KERNELS = (
         'odd ", [" plane ", #28]',
         'odd ", [" plane ", #24]',
         "Odd elements of the fourth tile are written over those of the third.",
-        ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
+        ("tests/kernels/convolutions/test_conv2d_three_wide.py", "-k", "drawn_rows"),
     ),
     Mutation(
         "kernels.m4-row-pairs-subtract-rows-the-wrong-way",
@@ -181,7 +186,7 @@ ARM_KERNELS = (
         '"ssub16 r5, r7, r9\\n"',
         '"ssub16 r5, r9, r7\\n"',
         "Of the second line, even elements have the wrong sign.",
-        ("tests/kernels/test_row_pairs.py", "-k", "equal_the_reference"),
+        ("tests/kernels/convolutions/test_row_pairs.py", "-k", "equal_the_reference"),
     ),
     Mutation(
         "kernels.m4-row-pairs-add-the-upper-sums-to-lower-pixels",
@@ -189,7 +194,7 @@ ARM_KERNELS = (
         '"add r12, r12, #32\\n"',
         '"add r12, r12, #0\\n"',
         "The lower pixels get half of the upper ones' sums.",
-        ("tests/kernels/test_row_pairs.py", "-k", "equal_the_reference"),
+        ("tests/kernels/convolutions/test_row_pairs.py", "-k", "equal_the_reference"),
     ),
     Mutation(
         "kernels.row-pairs-leave-the-last-row-out",
@@ -197,7 +202,7 @@ ARM_KERNELS = (
         "p->output_rows - PAIR",
         "p->output_rows - PAIR - 1",
         "An odd last row is not made.",
-        ("tests/kernels/test_row_pairs.py", "-k", "equal_the_reference"),
+        ("tests/kernels/convolutions/test_row_pairs.py", "-k", "equal_the_reference"),
     ),
     Mutation(
         "kernels.m4-four-pixels-share-the-wrong-column",
@@ -205,7 +210,7 @@ ARM_KERNELS = (
         'COLUMN_OF_4("12]", "20]", "36]", "44]")',
         'COLUMN_OF_4("12]", "16]", "36]", "44]")',
         "The third pixel of four multiplies the even elements of the column before its own.",
-        ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
+        ("tests/kernels/convolutions/test_conv2d_three_wide.py", "-k", "drawn_rows"),
     ),
     Mutation(
         "kernels.m4-pixels-two-apart-share-the-wrong-column",
@@ -213,7 +218,7 @@ ARM_KERNELS = (
         'COLUMN_OF_4("28]", "36]", "64]", "72]!")',
         'COLUMN_OF_4("28]", "32]", "64]", "72]!")',
         "Where windows are two columns apart, the third pixel multiplies the even elements of the column before its own.",
-        ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
+        ("tests/kernels/convolutions/test_conv2d_three_wide.py", "-k", "drawn_rows"),
     ),
     Mutation(
         "kernels.m4-sums-of-four-pixels-overlap",
@@ -221,7 +226,7 @@ ARM_KERNELS = (
         "add r12, r12, #32",
         "add r12, r12, #24",
         "A pair of channels keeps its sums of four pixels where the sums of three would end.",
-        ("tests/kernels/test_conv2d_three_wide.py", "-k", "one_part_after"),
+        ("tests/kernels/convolutions/test_conv2d_three_wide.py", "-k", "one_part_after"),
     ),
     Mutation(
         "kernels.m4-columns-write-outputs-that-should-wait",
@@ -229,7 +234,7 @@ ARM_KERNELS = (
         "if (begin + count != p->output_channels) {",
         "if (begin + count != p->output_channels && begin != 0) {",
         "The first part of the channels is written to the output, from where the columns' rows are still to be read.",
-        ("tests/kernels/test_conv2d_three_wide.py", "-k", "overwritten"),
+        ("tests/kernels/convolutions/test_conv2d_three_wide.py", "-k", "overwritten"),
     ),
     Mutation(
         "kernels.m4-two-blocks-go-back-too-little",
@@ -237,7 +242,7 @@ ARM_KERNELS = (
         "sub r1, r1, r4, lsl #2",
         "sub r1, r1, r4, lsl #1",
         "After the second of two blocks, outputs of the first one are written two pixels on.",
-        ("tests/kernels/test_conv2d_three_wide.py", "-k", "parts_that_a_layer_needs"),
+        ("tests/kernels/convolutions/test_conv2d_three_wide.py", "-k", "parts_that_a_layer_needs"),
     ),
     Mutation(
         "kernels.m4-words-at-the-left-edge-are-not-shifted",
@@ -245,7 +250,7 @@ ARM_KERNELS = (
         "first < 0 ? -8 * first : 0;",
         "first < 0 ? 0 : 0;",
         "A window that begins outside has the columns of one that begins inside.",
-        ("tests/kernels/test_conv2d_blocks.py", "-k", "parts_that"),
+        ("tests/kernels/convolutions/test_conv2d_blocks.py", "-k", "parts_that"),
     ),
     Mutation(
         "kernels.m4-last-elements-of-rows-share-a-byte",
@@ -253,7 +258,7 @@ ARM_KERNELS = (
         "lr, lsl #8",
         "lr, lsl #16",
         "The last element of a window's second row is written over that of the third.",
-        ("tests/kernels/test_conv2d_blocks.py", "-k", "parts_that"),
+        ("tests/kernels/convolutions/test_conv2d_blocks.py", "-k", "parts_that"),
     ),
     Mutation(
         "kernels.m4-add-rounds-negative-halves-up",

@@ -97,7 +97,7 @@ _SELECTION = (
         "(most < limit) & (least > -limit) & (sums.shift < 0)",
         "(most < limit) & (sums.shift < 0)",
         "Layers whose sums may be too far below zero get a kernel that doubles them.",
-        ("tests/kernels/test_conv2d_three_wide.py", "-k", "leave_their_range"),
+        ("tests/kernels/convolutions/test_conv2d_three_wide.py", "-k", "leave_their_range"),
     ),
     Mutation(
         "selection.ranges-forget-padding",
@@ -121,7 +121,7 @@ _SELECTION = (
         "end = last * outputs + written if written else first * outputs",
         "end = first * outputs",
         "Where parts of the channels read windows again, a layer in place overwrites elements that are still to be read.",
-        ("tests/kernels/test_conv2d_pieces.py", "-k", "overwritten"),
+        ("tests/kernels/convolutions/test_conv2d_pieces.py", "-k", "overwritten"),
     ),
     Mutation(
         "selection.odd-channels-are-constants",
@@ -193,7 +193,7 @@ _SELECTION = (
         "_words(a - b + c)",
         "_words(a - b - c)",
         "A column of the transformed weights has a wrong sign.",
-        ("tests/kernels/test_conv2d_three_wide.py", "-k", "drawn_rows"),
+        ("tests/kernels/convolutions/test_conv2d_three_wide.py", "-k", "drawn_rows"),
     ),
     Mutation(
         "selection.row-pairs-begin-too-near-below-their-input",
@@ -201,7 +201,7 @@ _SELECTION = (
         "((start + _ROWS) * made",
         "((start + 1) * made",
         "Rows are written over others that the next pair still reads.",
-        ("tests/kernels/test_row_pairs.py", "-k", "distance"),
+        ("tests/kernels/convolutions/test_row_pairs.py", "-k", "distance"),
     ),
     Mutation(
         "selection.row-pairs-halve-before-sums-are-known-to-fit",
@@ -209,7 +209,7 @@ _SELECTION = (
         "(most >= 1 << 31).any()",
         "(most >= 1 << 33).any()",
         "Sums of products may leave 32 bits.",
-        ("tests/kernels/test_row_pairs.py", "-k", "leave_32_bits"),
+        ("tests/kernels/convolutions/test_row_pairs.py", "-k", "leave_32_bits"),
     ),
     Mutation(
         "planner.wide-weights-are-read-from-flash",
@@ -233,7 +233,7 @@ _SELECTION = (
         "two_taps(w[2, 0], w[2, 1])",
         "two_taps(w[2, 1], w[2, 0])",
         "Two taps of a window are packed in the wrong order.",
-        ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows"),
+        ("tests/kernels/convolutions/test_depthwise_variants.py", "-k", "drawn_rows"),
     ),
     Mutation(
         "selection.sums-below-an-edge-are-not-tried",

@@ -2,11 +2,11 @@
 
 from tests.mutations.mutation import Mutation
 
-_VECTORS = "tests/kernels/test_vectors.py"
-_FLOATS = "tests/kernels/test_vectors_f32.py"
-_INT16 = "tests/kernels/test_vectors_s16.py"
-_FLOAT_ROWS = "tests/kernels/test_vector_rows_f32.py"
-_ROWS = "tests/kernels/test_vector_rows.py"
+_VECTORS = "tests/kernels/helium/test_vectors.py"
+_FLOATS = "tests/kernels/helium/test_vectors_f32.py"
+_INT16 = "tests/kernels/helium/test_vectors_s16.py"
+_FLOAT_ROWS = "tests/kernels/helium/test_vector_rows_f32.py"
+_ROWS = "tests/kernels/helium/test_vector_rows.py"
 
 HELIUM_KERNELS = (
     Mutation(

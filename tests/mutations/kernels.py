@@ -180,7 +180,7 @@ KERNELS = (
         "(KIBI_BLOCK_WORDS * t->block.groups",
         "(2 * t->block.groups",
         "The last one of an odd number of channels has the weights of other ones.",
-        ("tests/kernels/test_conv2d_blocks.py", "-k", "geometries and cortex-m4 and zig and True"),
+        ("tests/kernels/convolutions/test_conv2d_blocks.py", "-k", "geometries and cortex-m4 and zig and True"),
     ),
     Mutation(
         "kernels.m4-blocks-round-from-too-small-a-fraction",
@@ -188,7 +188,7 @@ KERNELS = (
         "asr #11",
         "asr #10",
         "Outputs that are rounded once are twice as large as they should be.",
-        ("tests/kernels/test_conv2d_blocks.py", "-k", "parts_that"),
+        ("tests/kernels/convolutions/test_conv2d_blocks.py", "-k", "parts_that"),
     ),
     Mutation(
         "selection.thresholds-of-single-roundings-ignore-the-first-half",
@@ -244,7 +244,7 @@ KERNELS = (
         '"lsrs r12, r3, #1\\n"',
         '"lsrs r12, r3, #2\\n"',
         "Wide weights are not all written.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
         "kernels.s16-blocks-double-round",
@@ -252,7 +252,7 @@ KERNELS = (
         '"smmlar " first ", " first ", r2, r10\\n"             \\',
         '"smmla " first ", " first ", r2, r10\\n"             \\',
         "The first channel of each pair is rounded down.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "boundary"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "boundary"),
     ),
     Mutation(
         "kernels.s16-depthwise-reads-other-weights-at-edges",
@@ -284,7 +284,7 @@ KERNELS = (
         '"lsl r12, r12, #16\\n"',
         '"lsl r12, r12, #0\\n"',
         "Of a pair that is outside by its first element, the second one takes its place.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
         "kernels.s16-wide-blocks-enter-their-loop-late",
@@ -292,7 +292,7 @@ KERNELS = (
         '"and r6, r6, #3\\n"',
         '"and r6, r6, #1\\n"',
         "Two fours of weights are left out.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
         "selection.s16-wide-weights-are-in-the-order-of-narrow-ones",
@@ -300,7 +300,7 @@ KERNELS = (
         "packed.reshape(pairs, -1, 2, 2, 2).transpose(0, 1, 3, 2, 4)",
         "packed.reshape(pairs, -1, 2, 2, 2)",
         "Words of both channels alternate by the four in place of by the pair.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
         "kernels.s16-blocks-forget-what-is-outside",
@@ -308,7 +308,7 @@ KERNELS = (
         "const int32_t before = kibi_limited_start(-first, inside_end);",
         "const int32_t before = 0;",
         "Columns before the first one are read.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
         "kernels.runs-are-copied-over-themselves",
@@ -332,7 +332,7 @@ KERNELS = (
         '"rsb lr, lr, #" pair "\\n"                                           \\',
         '"mov lr, #2\\n"                                                     \\',
         "The last element of a third run of an odd number goes to the second pixel.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
         "kernels.s16-blocks-lose-zeros",
@@ -340,7 +340,7 @@ KERNELS = (
         '"lsrs r9, r8, #1\\n"                                                 \\',
         '"lsrs r9, r8, #2\\n"                                                 \\',
         "A row outside gets too few zeros, and the next rows their place.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "geometries"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "geometries"),
     ),
     Mutation(
         "kernels.s16-blocks-take-all-numbers-for-a-range",
@@ -348,7 +348,7 @@ KERNELS = (
         ": low == -32768 ? KIBI_S16_ALL_NUMBERS",
         ": low <= 0      ? KIBI_S16_ALL_NUMBERS",
         "An activation from a number below 0 on leaves nothing out.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "boundary"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "boundary"),
     ),
     Mutation(
         "kernels.s16-3x3x1-has-an-edge-in-the-middle",
@@ -356,7 +356,7 @@ KERNELS = (
         "task.edges = x == 0 ? p->pad : 0;",
         "task.edges = p->pad;",
         "Of a long row with a row outside, pixels in the middle are computed once more as at the left edge.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "three_by_three_equals"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "three_by_three_equals"),
     ),
     Mutation(
         "kernels.s16-3x3x1-relu-goes-too-far",
@@ -364,7 +364,7 @@ KERNELS = (
         'CHANNEL("usat r5, #15,")',
         'CHANNEL("usat r5, #16,")',
         "Large outputs become negative.",
-        ("tests/kernels/test_conv2d_s16_blocks.py", "-k", "three_by_three_rounds"),
+        ("tests/kernels/convolutions/test_conv2d_s16_blocks.py", "-k", "three_by_three_rounds"),
     ),
     Mutation(
         "kernels.f32-windows-reach-outside",

@@ -11,7 +11,7 @@ RISCV_KERNELS = (
         '"lui a5, 8\\n"',
         '"lui a5, 7\\n"',
         "What makes the lower half a number without a sign is too small.",
-        ("tests/kernels/test_conv2d_halves.py", "-k", "ends_of_a_half and rv32imac"),
+        ("tests/kernels/convolutions/test_conv2d_halves.py", "-k", "ends_of_a_half and rv32imac"),
     ),
     Mutation(
         "kernels.riscv-flags-are-not-shifted",
@@ -19,7 +19,7 @@ RISCV_KERNELS = (
         '"slli a4, a4, 2\\n"',
         '"slli a4, a4, 0\\n"',
         "All groups end as the first one does.",
-        ("tests/kernels/test_conv2d_halves.py", "-k", "any_size and rv32imac"),
+        ("tests/kernels/convolutions/test_conv2d_halves.py", "-k", "any_size and rv32imac"),
     ),
     Mutation(
         "kernels.riscv-second-weight-has-a-sign",
@@ -67,7 +67,7 @@ RISCV_KERNELS = (
         '"bgez t4, 19f\\n"',
         '"j 19f\\n"',
         "Outputs are rounded as if those below the zero point were cut off.",
-        ("tests/kernels/test_conv2d_halves.py", "-k", "every_boundary and rv32imac"),
+        ("tests/kernels/convolutions/test_conv2d_halves.py", "-k", "every_boundary and rv32imac"),
     ),
     Mutation(
         "kernels.riscv-two-elements-of-four",
@@ -83,7 +83,7 @@ RISCV_KERNELS = (
         "row->pad = pad + skipped;",
         "row->pad = 0;",
         "The first column is taken for one inside of the input.",
-        ("tests/kernels/test_depthwise_rows.py", "-k", "any_place"),
+        ("tests/kernels/convolutions/test_depthwise_rows.py", "-k", "any_place"),
     ),
     Mutation(
         "kernels.riscv-depthwise-overflows",
@@ -91,7 +91,7 @@ RISCV_KERNELS = (
         '"blez s11, 7f\\n"',
         '"bltz s11, 7f\\n"',
         "Twice the zero point is added to the largest numbers, which leave 32 bits.",
-        ("tests/kernels/test_depthwise_rows.py", "-k", "boundary"),
+        ("tests/kernels/convolutions/test_depthwise_rows.py", "-k", "boundary"),
     ),
     Mutation(
         "kernels.riscv-depthwise-last-weight-is-of-another-channel",
@@ -99,7 +99,7 @@ RISCV_KERNELS = (
         '"lh s8, 74(t3)\\n"',
         '"lh s8, 80(t3)\\n"',
         "The last weight of two channels of four is read where the other two have theirs.",
-        ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows and rv32imac"),
+        ("tests/kernels/convolutions/test_depthwise_variants.py", "-k", "drawn_rows and rv32imac"),
     ),
     Mutation(
         "kernels.riscv-depthwise-rest-begins-a-block",
@@ -107,7 +107,7 @@ RISCV_KERNELS = (
         "row.constants = (const int32_t *)row.constants + places;",
         "row.constants = (const int32_t *)row.constants + 0 * places;",
         "Channels after the last four have the constants of those before them.",
-        ("tests/kernels/test_depthwise_variants.py", "-k", "drawn_rows and rv32imac"),
+        ("tests/kernels/convolutions/test_depthwise_variants.py", "-k", "drawn_rows and rv32imac"),
     ),
     Mutation(
         "selection.halves-fit-too-often",
@@ -115,7 +115,7 @@ RISCV_KERNELS = (
         "(127 * above + 128 * below < 1 << 15)",
         "(127 * above + 127 * below < 1 << 15)",
         "Products of the least inputs leave a half.",
-        ("tests/kernels/test_conv2d_halves.py", "-k", "fits_a_half"),
+        ("tests/kernels/convolutions/test_conv2d_halves.py", "-k", "fits_a_half"),
     ),
 )
 """All of them."""

@@ -1,0 +1,1 @@
+"""Tests of kernels of convolutions, over all channels and depthwise."""
