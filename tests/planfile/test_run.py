@@ -17,6 +17,7 @@ from tests.support import zoo
 from tests.support.amount import amount, sample, share
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
+from tests.support.remembering_models import integer_svdf
 
 _LARGE = frozenset(
     {
@@ -51,6 +52,13 @@ def test_drawn_models_of_an_operator_agree(operator: str) -> None:
     for seed in range(amount(2, 12)):
         graph = graph_of(OPERATOR_MODELS[operator](Seeded(seed)))
         _compare(graph, target=("cortex-m4", "host")[seed % 2], width=WIDTHS[(seed + len(operator)) % 3])
+
+
+def test_states_of_bytes_are_read_by_words() -> None:
+    """A kernel may read words of a state whose elements are bytes: its group is aligned so, as each state is."""
+    graph = graph_of(integer_svdf(Seeded(0), (1, 16), 1, 8, 8, is_usual=True))
+    assert kibi.plan(graph, "cortex-m4").kernels == ("kibi_svdf_s8_blocks",)
+    _compare(graph, target="cortex-m4", turns=3)
 
 
 @zoo.requires_zoo

@@ -27,7 +27,7 @@ LEASE_BYTES = 4
 """Bytes of the word that says whose the bytes of an arena are."""
 LEAST_ALIGNMENT = 4
 """The least alignment in bytes that a header asks of an arena or a region: a word, as a lease needs it and copies like it."""
-_STATE_ALIGNMENT = 8
+STATE_ALIGNMENT = 8
 """The alignment in bytes of each variable in the model's struct, which suits every element type."""
 PLAN_TABLE_PREFIX = "plan_"
 """The prefix in C of the plan's constant tables: the order of steps, and the offsets of rows."""
@@ -289,14 +289,14 @@ class EmitContext:
         places, end = {}, 0
         for index in self.graph.variables:
             places[index] = end
-            end += -(-self.graph.tensors[index].type.size_bytes // _STATE_ALIGNMENT) * _STATE_ALIGNMENT
+            end += -(-self.graph.tensors[index].type.size_bytes // STATE_ALIGNMENT) * STATE_ALIGNMENT
         return places
 
     @property
     def variable_bytes(self) -> int:
         """Bytes of all variables, each with what aligns the next one."""
         ends = (at + self.graph.tensors[index].type.size_bytes for index, at in self.variables.items())
-        return -(-max(ends, default=0) // _STATE_ALIGNMENT) * _STATE_ALIGNMENT
+        return -(-max(ends, default=0) // STATE_ALIGNMENT) * STATE_ALIGNMENT
 
     @property
     def is_plain(self) -> bool:

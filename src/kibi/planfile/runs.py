@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kibi.codegen.emit_context import EmitContext
+from kibi.codegen.emit_context import STATE_ALIGNMENT, EmitContext
 from kibi.errors import InternalError
 from kibi.ir import RowAccess, Tensor
 from kibi.planfile.records import MANY, TABLE_NUMBERS, Bytes, Kind, Memory
@@ -341,7 +341,9 @@ def _between(before: Sequence[Place], after: Sequence[Place]) -> tuple[int, ...]
 
 
 def _whole(tensor: Tensor) -> Group:
-    return Group(tensor.type.size_bytes, 1, tensor.type.dtype.size_bytes, Bytes(0))
+    """The pointer to a state: kernels may read words of it, whatever its elements are."""
+    alignment = STATE_ALIGNMENT if tensor.is_state else tensor.type.dtype.size_bytes
+    return Group(tensor.type.size_bytes, 1, alignment, Bytes(0))
 
 
 def _read_group(tensor: Tensor, access: RowAccess, steps: int) -> Group:
