@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 
 from kibi.codegen.library import FEATURE
 from kibi.dtypes import Array
@@ -15,7 +16,7 @@ from kibi.ir import KernelCall, NodeView
 from kibi.kernels import closure
 from kibi.kernels.params import Params
 from kibi.kernels.params.layout import packed
-from kibi.qemu import emulated
+from kibi.qemu import emulated, why_not_emulated
 from kibi.targets import Target
 from kibi.targets import target as target_named
 from kibi.toolchain import Image, build_image
@@ -49,7 +50,7 @@ def linked(
     *,
     sets: tuple[str, ...] = (),
 ) -> Kernels:
-    """An image of these kernels with what they need.
+    """An image of these kernels with what they need; skips the test where nothing here runs the core.
 
     Args:
         kernels: their names.
@@ -60,6 +61,9 @@ def linked(
         sets: of kernels, the first choice first; empty: those of the target.
     """
     processor = target_named(target)
+    reason = why_not_emulated(processor)
+    if reason:
+        pytest.skip(reason)
     texts = {name: text.text for name, text in closure(frozenset(kernels), sets or processor.kernel_sets).items()}
     if features is not None:
         parts = {part for text in texts.values() for part in FEATURE.findall(text)}

@@ -28,7 +28,7 @@ class LoadedKernels:
         self._library[call.kernel](ctypes.c_void_p(output), pointers, ctypes.byref(_struct(call)), None)
 
     def place(self, data: Array) -> int:
-        """The address of a copy behind which memory ends: reading on would stop the process."""
+        """The address of a copy at the end of memory: a read after it stops the process."""
         room = -(-max(1, data.nbytes) // mmap.PAGESIZE) * mmap.PAGESIZE
         memory = mmap.mmap(-1, room + mmap.PAGESIZE)
         start = ctypes.addressof(ctypes.c_char.from_buffer(memory))

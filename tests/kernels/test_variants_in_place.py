@@ -9,11 +9,9 @@ import pytest
 from kibi.dtypes import Array
 from kibi.frontends.tflite import parse_tflite
 from kibi.ir import Graph, KernelCall
-from kibi.qemu import why_not_emulated
 from kibi.runtime import seeded_inputs
 from kibi.selection.choice import VARIANTS
 from kibi.selection.variant import Variant
-from kibi.targets import target
 from tests.kernels.emulated import linked
 from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import graph_of
@@ -78,9 +76,6 @@ def _calls(graph: Graph, kernel_set: str) -> Iterator[KernelCall]:
 @pytest.mark.parametrize(("kernel_set", "core", "least"), _BUILDS)
 def test_rows_may_be_overwritten_from_the_declared_distance_on(kernel_set: str, core: str, least: int) -> None:
     """Convolutions of each element type, and fully connected layers."""
-    reason = why_not_emulated(target(core))
-    if reason:
-        pytest.skip(reason)
     kernels = tuple(sorted({each.kernel for each in _variants(kernel_set)}))
     image = linked(kernels, core, "zig", "s", sets=("portable",) if kernel_set == "portable" else ())
     tried = Counter[str]()

@@ -9,8 +9,6 @@ from kibi.frontends.tflite import parse_tflite
 from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.ir import Graph, KernelCall
 from kibi.kernels.params.binary import AddLinearParams
-from kibi.qemu import why_not_emulated
-from kibi.targets import target
 from tests.kernels.emulated import Bench, Kernels, linked, run
 from tests.kernels.in_place import differing_distances
 
@@ -37,9 +35,6 @@ _WHOLE = (((8, 8), 64), ((25, 5), 12), ((3, 4), 1), ((1, 13), 9), ((16, 16), 19)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     """The kernels for the core."""
     name, compiler, level = request.param
-    reason = why_not_emulated(target(name))
-    if reason:
-        pytest.skip(reason)
     return linked((_ADD, _MAX, _AVERAGES, _MAX_OF_IMAGE, _AVERAGE), name, compiler, level)
 
 

@@ -34,9 +34,6 @@ _WINDOWS = (
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     """The kernels for the core."""
     name, compiler, level = request.param
-    reason = why_not_emulated(target(name))
-    if reason:
-        pytest.skip(reason)
     return linked(_KERNELS, name, compiler, level)
 
 

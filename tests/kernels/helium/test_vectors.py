@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -78,12 +79,8 @@ _ROOMS = (1 << 14, 300)
 _VARIANTS = (CONV2D_VECTORS, DEPTHWISE_VECTORS)
 
 
-def _linked(target_name: str, compiler: str, level: str) -> Kernels:
-    """The kernels for a core; skips the test where nothing runs its code."""
-    reason = why_not_emulated(target(target_name))
-    if reason:
-        pytest.skip(reason)
-    return linked((_CONVOLUTION, _DEPTHWISE), target_name, compiler, level)
+_linked = partial(linked, (_CONVOLUTION, _DEPTHWISE))
+"""What runs on a core: by its name, the compiler and the level."""
 
 
 @pytest.fixture(params=_BUILDS, ids=" ".join)

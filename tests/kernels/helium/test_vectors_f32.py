@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from kibi.kernels.params.depthwise_conv2d import DepthwiseF32Params
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel, plan
-from kibi.qemu import why_not_emulated
 from kibi.selection import Goal
 from kibi.selection.choice import choose
 from kibi.selection.conv2d_vector_rows import CONV2D_VECTOR_ROWS
@@ -58,12 +58,8 @@ _GEOMETRIES = (
 )  # fmt: skip
 
 
-def _linked(target_name: str, compiler: str, level: str) -> Kernels:
-    """The kernels for a core; skips the test where nothing runs its code."""
-    reason = why_not_emulated(target(target_name))
-    if reason:
-        pytest.skip(reason)
-    return linked((_CONVOLUTION, _DEPTHWISE), target_name, compiler, level)
+_linked = partial(linked, (_CONVOLUTION, _DEPTHWISE))
+"""What runs on a core: by its name, the compiler and the level."""
 
 
 @pytest.fixture(params=_BUILDS, ids=" ".join)

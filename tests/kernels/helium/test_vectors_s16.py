@@ -1,5 +1,7 @@
 """Layers of int16 by the kernels for cores with vectors: any shape, every boundary of a scale, in place, and what they refuse."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,6 @@ from kibi.ir import Graph, KernelCall
 from kibi.planfile.reader import PlanFile
 from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel, plan
-from kibi.qemu import why_not_emulated
 from kibi.quant import requantize_wide
 from kibi.selection import Goal
 from kibi.selection.choice import choose
@@ -39,12 +40,8 @@ _GEOMETRIES = (
 _VARIANTS = {variant.of: variant for variant in CONV2D_VECTOR_ROWS}
 
 
-def _linked(target_name: str, compiler: str, level: str) -> Kernels:
-    """The kernel for a core; skips the test where nothing runs its code."""
-    reason = why_not_emulated(target(target_name))
-    if reason:
-        pytest.skip(reason)
-    return linked((_KERNEL, _ROWS), target_name, compiler, level)
+_linked = partial(linked, (_KERNEL, _ROWS))
+"""What runs on a core: by its name, the compiler and the level."""
 
 
 @pytest.fixture(params=_BUILDS, ids=" ".join)
