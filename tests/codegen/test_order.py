@@ -95,16 +95,17 @@ _MODELS = {
 @pytest.mark.parametrize(
     ("name", "form"),
     sample(
-        [(name, form) for name in _MODELS for form in ("code", "table")],
-        [*((name, "code") for name in [*_MODELS][::2]), ("residual", "table"), ("while", "table")],
+        [(name, form) for name in _MODELS for form in ("code", "steps", "table")],
+        [*((name, "code") for name in [*_MODELS][::2]), ("pooled", "steps"), ("residual", "table"), ("while", "table")],
     ),
 )
 def test_both_forms_give_the_same_bits(name: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In Python, on this machine and on the device, for two inferences one after another."""
     monkeypatch.setattr(schedule, "MOST_EXTRA_BYTES", 1 << 20 if form == "code" else -(1 << 20))
+    monkeypatch.setattr(schedule, "_STEPS_DRIVER_BYTES", -(1 << 20) if form == "steps" else 1 << 20)
     model, plan = _MODELS[name]()
     library = kibi.compile(model, plan, tmp_path, target="cortex-m4")
-    assert ("plan_order" in library.files[f"{model.name}.c"]) == (form == "table")
+    assert ("plan_order" in library.files[f"{model.name}.c"]) == (form != "code")
     runs = [each.run for each in (kibi.Interpreter(model, plan), HostEngine(library), DeviceEngine(library))]
     for seed in (1, 2):
         inputs = seeded_inputs(model, seed)
@@ -113,8 +114,8 @@ def test_both_forms_give_the_same_bits(name: str, form: str, tmp_path: Path, mon
             assert [each.tobytes() for each in found] == [np.asarray(each).tobytes() for each in expected]
 
 
-def _schedule(model: Graph, runs: tuple[Run, ...], *, keeps_place: bool = False) -> Schedule:
-    return schedule_of(model, replace(kibi.plan(model), runs=runs), keeps_place=keeps_place)
+def _schedule(model: Graph, runs: tuple[Run, ...], *, keeps_place: bool = False, by_step: bool = True) -> Schedule:
+    return schedule_of(model, replace(kibi.plan(model), runs=runs), keeps_place=keeps_place, by_step=by_step)
 
 
 def test_cascade_is_code_and_long_order_without_a_pattern_is_a_table() -> None:
@@ -123,11 +124,17 @@ def test_cascade_is_code_and_long_order_without_a_pattern_is_a_table() -> None:
     assert _schedule(model, by_row(model)).form is Form.CODE
     nodes = np.random.default_rng(3).permutation([n for n, view in enumerate(model.views) for _ in range(view.steps)])
     runs = tuple(Run(node, nodes[:at].tolist().count(node), 1) for at, node in enumerate(nodes.tolist()))
-    assert _schedule(model, runs).form is Form.RUNS
+    found = _schedule(model, runs)
+    assert found.form is Form.STEPS
+    assert set(found.takes) == {Takes.STEP}
+    # Where several steps may be one call, or a pause may come between them, an entry has their number.
+    assert _schedule(model, runs, by_step=False).form is Form.RUNS
+    assert _schedule(model, runs, keeps_place=True).form is Form.RUNS
 
 
-def test_table_of_many_functions_has_room_for_their_number() -> None:
+def test_table_of_many_functions_has_room_for_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where no line repeats others: the driver compares `from` with the number of functions, which compilers warn of."""
+    monkeypatch.setattr(schedule, "_RANGE_BYTES", 0)
     builder = ModelBuilder()
     last = builder.input((1, 4), DType.S8, 0.05, 0)
     for _ in range(300):

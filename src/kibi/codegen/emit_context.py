@@ -217,7 +217,9 @@ class EmitContext:
     @cached_property
     def schedule(self) -> Schedule:
         """The form in which the order is written."""
-        return schedule_of(self.graph, self.plan, keeps_place=self.keeps_place)
+        is_whole = self.planned.graph.wide_calls or any(call.staged_bytes for call in self.planned.graph.calls)
+        by_step = not (is_whole or self.can_end or self.fetches)
+        return schedule_of(self.graph, self.plan, keeps_place=self.keeps_place, by_step=by_step)
 
     @cached_property
     def receivers(self) -> int:

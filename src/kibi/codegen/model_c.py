@@ -195,6 +195,7 @@ def _step_function(b: EmitContext, shared: SharedSteps, number: int) -> CCode:
         body += code("    $way {\n${step}    }\n", way=way, step=_step(b, number, 2))
     else:
         body += _step(b, number, 1)
+        body += code("    (void)step;\n") if takes is Takes.STEP and b.graph.views[number].steps == 1 else code("")
     body = measured(b, number, body)
     return code(
         """\

@@ -29,20 +29,18 @@ def order_table(b: EmitContext) -> CCode:
     count = len(b.graph.nodes)
     head = code("")
     if b.receivers > 1:
-        head = _table(b, code("receivers"), range(b.receivers), code("const void *row"))
-    head += (
-        _table(b, code("functions"), range(b.receivers, count), code("int32_t end"))
-        + fetch_c.transfer_notes(b)
-        + _ends(b)
-    )
-    return head + (_in_lines(b) if b.schedule.form is Form.LINES else _plain(b))
+        head = _table(b, code("receivers"), range(b.receivers), code(", const void *row"))
+    last = code("") if b.schedule.form is Form.STEPS else code(", int32_t end")
+    head += _table(b, code("functions"), range(b.receivers, count), last) + fetch_c.transfer_notes(b) + _ends(b)
+    ways = {Form.LINES: _in_lines, Form.STEPS: _in_steps}
+    return head + ways.get(b.schedule.form, _plain)(b)
 
 
 def _table(b: EmitContext, name: CCode, nodes: range, last: CCode) -> CCode:
-    """A table of the functions of some nodes."""
+    """A table of the functions of some nodes; `last`: their last parameter, after a comma, or nothing."""
     return code(
         """\
-static void (*const $name[$count])($memory, int32_t step, $last) = {
+static void (*const $name[$count])($memory, int32_t step$last) = {
 ${functions}};
 
 """,
@@ -207,6 +205,36 @@ ${last}}
         start=run_start(b),
         count=len(runs),
         call=_call(b, step, len(runs), code("\n        ")),
+        last=last,
+    )
+
+
+def _in_steps(b: EmitContext) -> CCode:
+    """One entry for each step."""
+    steps = b.plan.steps
+    result, last = run_result(b)
+    return code(
+        """\
+/* The order. Each entry: which function, and its step. */
+static const $kind plan_order[$count][2] = {
+$entries
+};
+
+static $result ${prefix}_run($memory)
+{
+${start}    for (uint32_t i = 0; i < ${count}u; ++i) {
+        functions[plan_order[i][0]]($arena, (int32_t)plan_order[i][1]);
+    }
+${last}}
+""",
+        kind=integer_type([max(each) for each in steps]),
+        count=len(steps),
+        entries=filled([code("{$node, $step}", node=node, step=step) for node, step in steps]),
+        result=result,
+        prefix=b.prefix,
+        memory=run_parameters(b),
+        start=run_start(b),
+        arena=argument(b),
         last=last,
     )
 

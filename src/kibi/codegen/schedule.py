@@ -13,9 +13,12 @@ from kibi.planner import Plan, Run
 MOST_EXTRA_BYTES = 64
 """Bytes of flash that code may take beyond a table, because it is easier to read, to debug and to bound in time."""
 _RUNS_DRIVER_BYTES = 100
+_STEPS_DRIVER_BYTES = 80
+_RANGE_BYTES = 24
 _LINES_DRIVER_BYTES = 210
 _POINTER_BYTES = 4
-"""Estimated bytes that tables need besides their entries: a driver for runs, a driver for lines, a pointer for each node."""
+"""Estimated bytes that tables need besides their entries: drivers for runs, steps and lines; in each function the loop over several
+steps; a pointer for each node."""
 _CALL_BYTES, _ARGUMENT_BYTES, _LOOP_BYTES, _GUARD_BYTES = 6, 2, 12, 5
 """Estimated bytes of code: a call, each of its arguments, a loop, a condition around calls. Fitted to nine networks, each
 compiled in both forms for a Cortex-M0+ and a Cortex-M4 by zig at -Os."""
@@ -27,6 +30,7 @@ class Form(Enum):
     CODE = "calls one after another, and loops"
     LINES = "a table of lines, some of which repeat others"
     RUNS = "a table with an entry for each run"
+    STEPS = "a table with an entry for each step, where most runs have one"
 
 
 class Takes(Enum):
@@ -76,13 +80,15 @@ class Schedule:
     flash_bytes: int
 
 
-def schedule_of(graph: Graph, plan: Plan, *, keeps_place: bool) -> Schedule:
+def schedule_of(graph: Graph, plan: Plan, *, keeps_place: bool, by_step: bool = True) -> Schedule:
     """Chooses the form.
 
     Args:
         graph: what runs.
         plan: in which order.
         keeps_place: True if an inference may pause in the middle and go on later: then it keeps its place in a table.
+        by_step: True if each step may be a call of its own: no operator ends an inference, makes all its rows in one call,
+            or copies its constants before.
     """
     steps = [view.steps for view in graph.views]
     groups = fold(plan.runs, steps)
@@ -92,11 +98,16 @@ def schedule_of(graph: Graph, plan: Plan, *, keeps_place: bool) -> Schedule:
         Form.LINES: _LINES_DRIVER_BYTES + line_bytes(lines) * len(lines) + integer_bits(steps) // 8 * len(steps),
         Form.RUNS: _RUNS_DRIVER_BYTES + 3 * integer_bits(run_numbers(plan.runs)) // 8 * len(plan.runs),
     }
+    sizes = {form: size + _RANGE_BYTES * len(steps) for form, size in sizes.items()}
+    if by_step and not keeps_place:
+        entry_bytes = 2 * integer_bits([max(len(steps), *steps)]) // 8
+        sizes[Form.STEPS] = _STEPS_DRIVER_BYTES + entry_bytes * len(plan.steps)
     table = min(sizes, key=lambda form: sizes[form])
     table_bytes = sizes[table] + _POINTER_BYTES * len(steps)
     if not keeps_place and (own := code_bytes(groups, steps, takes)) <= table_bytes + MOST_EXTRA_BYTES:
         return Schedule(Form.CODE, groups, lines, takes, own)
-    return Schedule(table, groups, lines, (Takes.STEPS,) * len(steps), table_bytes)
+    takes = (Takes.STEP if table is Form.STEPS else Takes.STEPS,) * len(steps)
+    return Schedule(table, groups, lines, takes, table_bytes)
 
 
 def run_numbers(runs: Sequence[Run]) -> list[int]:
