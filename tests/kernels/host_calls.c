@@ -63,10 +63,12 @@ int main(void)
         }
         const int32_t made = number();
         char *const output = (char *)malloc((size_t)made);
-        called(output, (const void *const *)pointers, params, NULL);
+        void *const scratch = malloc((size_t)number());
+        called(output, (const void *const *)pointers, params, scratch);
         fwrite(output, (size_t)made, 1, stdout);
         fflush(stdout);
         free(output);
+        free(scratch);
         for (int32_t i = 0; i < rows; ++i) {
             free(pointers[i]);
         }

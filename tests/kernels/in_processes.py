@@ -22,10 +22,12 @@ class LoadedKernels:
         self._kept: list[object] = []
 
     def call(self, call: KernelCall, output: int, rows: Sequence[int], output_bytes: int = 0) -> None:
-        """Call a kernel; scratch it has none."""
+        """Call a kernel, with its scratch where memory ends behind it."""
         del output_bytes
         pointers = (ctypes.c_void_p * len(rows))(*(row or None for row in rows))
-        self._library[call.kernel](ctypes.c_void_p(output), pointers, ctypes.byref(_struct(call)), None)
+        scratch = self.place(np.zeros(call.scratch_bytes, np.int8)) if call.scratch_bytes else None
+        struct = _struct(call)
+        self._library[call.kernel](ctypes.c_void_p(output), pointers, ctypes.byref(struct), ctypes.c_void_p(scratch))
 
     def place(self, data: Array) -> int:
         """The address of a copy at the end of memory: a read after it stops the process."""
@@ -56,8 +58,8 @@ class EmulatedKernels:
     def call(self, call: KernelCall, output: int, rows: Sequence[int], output_bytes: int) -> None:
         """Send all that a kernel reads, and receive what it writes; see host_calls.c."""
         params, struct = call.params_as(Params), _struct(call)
-        fields = [field for field in params.fields if field.is_pointer]
         values = params.by_name
+        fields = [field for field in params.fields if field.is_pointer and values[field.name] is not None]
         message = [
             _words(self._kernels.index(call.kernel), ctypes.sizeof(struct)),
             bytes(struct),
@@ -73,7 +75,7 @@ class EmulatedKernels:
             message += [_words(len(given) if row else -1), given]
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(b"".join([*message, _words(output_bytes)]))
+        self._process.stdin.write(b"".join([*message, _words(output_bytes, call.scratch_bytes)]))
         self._process.stdin.flush()
         made = self._process.stdout.read(output_bytes)
         assert len(made) == output_bytes, f"{call.kernel} ended with {self._process.wait()}"

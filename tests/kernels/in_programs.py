@@ -45,9 +45,9 @@ class ProgramKernels:
         return self._placed(data.tobytes(), data.itemsize)
 
     def call(self, call: KernelCall, output: int, rows: Sequence[int], output_bytes: int) -> None:
-        """Call a kernel without scratch; its output is copied to an address of this process."""
-        made = self._placed(bytes(output_bytes + 1), 4)
-        arguments = made, self._placed(self._words(rows), 8), self._placed(self._struct(call), 8), 0
+        """Call a kernel; its output is copied to an address of this process."""
+        made, scratch = self._placed(bytes(output_bytes + 1), 4), self._placed(bytes(call.scratch_bytes + 1), 8)
+        arguments = made, self._placed(self._words(rows), 8), self._placed(self._struct(call), 8), scratch
         self._core.call(call.kernel, *arguments)
         found = self._core.read(made, output_bytes + 1)
         assert found[-1] == 0

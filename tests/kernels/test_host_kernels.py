@@ -71,6 +71,8 @@ _COLUMNS = tuple(
     for stride, width, padding in ((1, 19, "SAME"), (2, 25, "VALID"))
 )
 """Float layers whose windows are read where they are, with more channels than are computed at once."""
+_QUIET = (Geometry(4, 70, kernel=(1, 1), size=(2, 5)), Geometry(3, 49, kernel=(3, 3), size=(4, 6), padding="SAME"))
+"""Float layers with several blocks of channels."""
 _ONE_BLOCK = tuple(Geometry(5, channels, kernel=(2, 3), size=(2, 47), padding="SAME") for channels in (16, 7))
 """Float layers with more pixels than are computed at once."""
 _DEPTHWISE = tuple(
@@ -176,7 +178,13 @@ def _nodes() -> tuple[tuple[Graph, Sequence[Array], list[Array]], ...]:
     )
     chosen = (convolution(geometry, seed) for seed, geometry in enumerate((*GEOMETRIES, *_WIDER, *_DEPTHWISE)))
     floats = (convolution_f32(geometry, 2) for geometry in (*_COLUMNS, *_ONE_BLOCK))
-    graphs = [(graph_of(case), case.inputs) for case in (*drawn, *chosen, *floats)]
+    quiet = (
+        convolution_f32(geometry, 2, activation, quiet)
+        for geometry in _QUIET
+        for activation in ("NONE", "RELU6")
+        for quiet in (1e-30, 1e-13)  # inputs are small for the first, and too large for the second
+    )
+    graphs = [(graph_of(case), case.inputs) for case in (*drawn, *chosen, *floats, *quiet)]
     return tuple((graph, inputs, kibi.run(graph, None, inputs)) for graph, inputs in graphs)
 
 

@@ -20,6 +20,22 @@ HOST_KERNELS = (
         ("tests/kernels/test_host_kernels.py", "-k", "over_its_input"),
     ),
     Mutation(
+        "kernels.host-large-inputs-pass-for-small",
+        "kernels/host/kibi_conv2d_f32_lanes.c",
+        "is_small = row[i] <= limit && -limit <= row[i] ? is_small : 0;",
+        "is_small = row[i] <= limit ? is_small : 0;",
+        "Quiet channels stay constants where an element of the input is far below zero.",
+        ("tests/selection/test_quiet_channels.py",),
+    ),
+    Mutation(
+        "selection.quiet-channels-move-the-bias",
+        "selection/quiet_channels.py",
+        "room = steps / 2",
+        "room = steps * 2",
+        "Channels pass for constants whose sums change the last bits of the bias.",
+        ("tests/selection/test_quiet_channels.py",),
+    ),
+    Mutation(
         "kernels.host-products-lose-their-sign",
         "kernels/host/kibi_lanes.h",
         "_mm_add_epi32(_mm_add_epi32(sums, first), _mm_madd_epi16(odd, _mm_srai_epi16(w, 8)))",

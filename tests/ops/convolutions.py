@@ -124,10 +124,15 @@ def convolution_s16(geometry: Geometry, seed: int = 0, activation: str = "NONE")
     return _case(b, g, [source, kernel, bias], output, data, activation)
 
 
-def convolution_f32(geometry: Geometry, seed: int = 0, activation: str = "NONE") -> Case:
-    """The same of floats: of very different magnitudes, so that the order of sums tells; some infinite, some no number."""
+def convolution_f32(geometry: Geometry, seed: int = 0, activation: str = "NONE", quiet: float = 1) -> Case:
+    """The same of floats: of very different magnitudes, so that the order of sums tells; some infinite, some no number.
+
+    With `quiet` four of five output channels have weights that are so many times as large.
+    """
     rng, b, g = np.random.default_rng(seed), ModelBuilder(), geometry
     weights = rng.standard_normal(_filter_shape(g)[0]).astype(np.float32)
+    if quiet < 1:
+        weights[np.random.default_rng(seed).random(len(weights)) < 0.8] *= np.float32(quiet)
     shape = (1, *g.size, g.channels)
     data = (rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 7, shape)).astype(np.float32)
     if seed % 2:

@@ -28,6 +28,7 @@ from kibi.kernels.params.description import Params
 from kibi.kernels.params.fully_connected import FullyConnectedF32Params, FullyConnectedS8Params
 from kibi.quant import wrap_s32
 from kibi.selection.host_scaling import Sums, halves
+from kibi.selection.quiet_channels import QuietChannels, quiet_channels
 from kibi.selection.variant import Goal, Variant
 
 _BLOCK = 16
@@ -159,12 +160,44 @@ def _convolution_f32(
     # Outside the input, the kernel adds zeros times weights.
     if _window(numbers) > _FLOATS or not np.isfinite(layer.filter).all():
         return None
-    weights = _whole_blocks(layer.filter.reshape(layer.output_channels, -1))
+    weights, bias = _floats(layer)
+    found, quiet, scratch_bytes = _quiet(layer), dict[str, Any](), 0
+    if found is not None:
+        weights, bias = weights[found.order], bias[found.order]
+        quiet = {"order": found.order, "quiet": found.constants, "loud_channels": found.loud, "limit": found.limit}
+        scratch_bytes = int(numbers["output_width"]) * layer.output_channels * bias.itemsize
+    weights = _whole_blocks(weights)
     blocks = weights.reshape(-1, _BLOCK, weights.shape[1]).transpose(0, 2, 1)
     params = Conv2DF32LanesParams(
-        filter=np.ascontiguousarray(blocks).reshape(-1), bias=_whole_blocks(layer.bias), **numbers
+        filter=np.ascontiguousarray(blocks).reshape(-1), bias=_whole_blocks(bias), **quiet, **numbers
     )
-    return KernelCall("kibi_conv2d_f32_lanes", params, inplace_distance_bytes=call.inplace_distance_bytes)
+    return KernelCall(
+        "kibi_conv2d_f32_lanes", params, scratch_bytes, inplace_distance_bytes=call.inplace_distance_bytes
+    )
+
+
+def _floats(layer: Conv2DF32Params | FullyConnectedF32Params) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The weights, `[O, K]`, and the biases."""
+    return layer.filter.astype(np.float32).reshape(layer.output_channels, -1), layer.bias.astype(np.float32)
+
+
+def _quiet(layer: Conv2DF32Params | FullyConnectedF32Params) -> QuietChannels | None:
+    return quiet_channels(*_floats(layer), (layer.activation_min, layer.activation_max))
+
+
+def _quiet_scratch(call: KernelCall, goal: Goal) -> int:
+    """Room for the channels of a row as they are computed, where some are quiet."""
+    del goal
+    layer = call.params
+    if isinstance(layer, FullyConnectedF32Params):
+        width = layer.vectors
+    elif isinstance(layer, Conv2DF32Params):
+        width = layer.output_width
+    else:
+        return 0
+    if layer.output_channels <= _BLOCK or not np.isfinite(layer.filter).all() or _quiet(layer) is None:
+        return 0
+    return width * layer.output_channels * layer.bias.itemsize
 
 
 def _vector_sizes(layer: FullyConnectedS8Params | FullyConnectedF32Params) -> dict[str, int] | None:
@@ -227,8 +260,17 @@ def _whole_quads(array: NDArray[Any]) -> NDArray[Any]:
 HOST_LANES = (
     Variant("kibi_conv2d_s8_lanes", "kibi_conv2d_s8", "host", _GOALS, pack_convolution),
     Variant("kibi_conv2d_s8_lanes", "kibi_fully_connected_s8", "host", _GOALS, pack_fully_connected),
-    Variant("kibi_conv2d_f32_lanes", "kibi_conv2d_f32", "host", _GOALS, pack_convolution_f32),
-    Variant("kibi_conv2d_f32_lanes", "kibi_fully_connected_f32", "host", _GOALS, pack_fully_connected_f32),
+    Variant(
+        "kibi_conv2d_f32_lanes", "kibi_conv2d_f32", "host", _GOALS, pack_convolution_f32, scratch_bytes=_quiet_scratch
+    ),
+    Variant(
+        "kibi_conv2d_f32_lanes",
+        "kibi_fully_connected_f32",
+        "host",
+        _GOALS,
+        pack_fully_connected_f32,
+        scratch_bytes=_quiet_scratch,
+    ),
     Variant("kibi_depthwise_conv2d_f32_lanes", "kibi_depthwise_conv2d_f32", "host", _GOALS, pack_depthwise_f32),
     Variant("kibi_add_s8_lanes", "kibi_add_s8", "host", _GOALS, pack_add),
     Variant("kibi_add_f32_lanes", "kibi_add_f32", "host", _GOALS, pack_add_f32),

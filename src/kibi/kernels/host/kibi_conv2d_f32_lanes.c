@@ -65,14 +65,51 @@ static KIBI_INLINE void kibi_compute_blocks(float *output, const kibi_conv2d_f32
     KIBI_UNROLL
     for (int32_t block = 0; block < blocks; ++block) {
         const int32_t first = channel + block * KIBI_BLOCK;
-        kibi_finish_floats(output + first, p->output_channels, total + block * KIBI_FLOAT_VECTORS, vectors, pixels,
-                           KIBI_AT(float, p, bias) + first, p->activation_min, p->activation_max, p->output_channels - first);
+        kibi_finish_floats(output + first, g->channels, total + block * KIBI_FLOAT_VECTORS, vectors, pixels,
+                           KIBI_AT(float, p, bias) + first, p->activation_min, p->activation_max, g->channels - first);
+    }
+}
+
+/* 1 if no element of the input's rows is larger than the limit in magnitude, and none is a NaN. */
+static int32_t kibi_is_small(const float *const *rows, const kibi_conv2d_f32_lanes_params *p)
+{
+    const int32_t elements = p->input_width * p->input_channels;
+    const float limit = p->limit;
+    int32_t is_small = 1;
+    for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
+        const float *const row = rows[ky];
+        for (int32_t i = 0; row != NULL && i < elements; ++i) {
+            is_small = row[i] <= limit && -limit <= row[i] ? is_small : 0;
+        }
+    }
+    return is_small;
+}
+
+/* Computes packed channels into scratch, and puts them where the output has them. Quiet channels have weights so small that their
+ * sums of products are lost in the rounding of the bias, as long as the input is small, too: then they are constants. */
+static void kibi_convolve_loud(float *output, const float *const *rows, const kibi_conv2d_f32_lanes_params *p, float *computed)
+{
+    const int32_t is_small = kibi_is_small(rows, p);
+    const int32_t channels = is_small ? p->loud_channels : p->output_channels;
+    const int32_t *const order = KIBI_AT(int32_t, p, order);
+    kibi_convolve_row(computed, rows, p, channels);
+    for (int32_t pixel = 0; pixel < p->output_width; ++pixel) {
+        if (is_small) {
+            memcpy(output, KIBI_AT(float, p, quiet), (size_t)p->output_channels * sizeof *output);
+        }
+        for (int32_t channel = 0; channel < channels; ++channel) {
+            output[KIBI_NOT_ABOVE(order[channel], p->output_channels - 1)] = *computed++;
+        }
+        output += p->output_channels;
     }
 }
 
 void kibi_conv2d_f32_lanes(float *output, const float *const *rows, const kibi_conv2d_f32_lanes_params *params,
                            void *scratch)
 {
-    (void)scratch;
-    kibi_convolve_row(output, rows, params);
+    if (params->loud_channels > 0) {
+        kibi_convolve_loud(output, rows, params, (float *)scratch);
+    } else {
+        kibi_convolve_row(output, rows, params, params->output_channels);
+    }
 }

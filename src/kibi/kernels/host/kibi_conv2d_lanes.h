@@ -19,6 +19,7 @@ typedef struct {
     int32_t pixel;  /* from one window to the next */
     int32_t runs;   /* of a row */
     int32_t steps;  /* of a run; the last one may be rounded up */
+    int32_t channels; /* that are computed, and those of a pixel of the output */
 } kibi_window_geometry;
 
 /* Copies some columns of a row from `start` on; those outside the input have the value of padding. */
@@ -38,14 +39,14 @@ static KIBI_INLINE void kibi_compute_channels(KIBI_ROW_ELEMENT *output, const KI
                                               const KIBI_ROW_COPY *x, const kibi_window_geometry *g)
 {
     int32_t channel = 0;
-    for (; channel + (KIBI_MOST_BLOCKS - 1) * KIBI_BLOCK < p->output_channels; channel += KIBI_MOST_BLOCKS * KIBI_BLOCK) {
+    for (; channel + (KIBI_MOST_BLOCKS - 1) * KIBI_BLOCK < g->channels; channel += KIBI_MOST_BLOCKS * KIBI_BLOCK) {
         kibi_compute_blocks(output, p, pixels, KIBI_MOST_BLOCKS, x, g, channel);
     }
 #if KIBI_MOST_BLOCKS > 1
-    for (; channel + KIBI_BLOCK < p->output_channels; channel += 2 * KIBI_BLOCK) {
+    for (; channel + KIBI_BLOCK < g->channels; channel += 2 * KIBI_BLOCK) {
         kibi_compute_blocks(output, p, pixels, 2, x, g, channel);
     }
-    if (channel < p->output_channels) {
+    if (channel < g->channels) {
         kibi_compute_blocks(output, p, pixels, 1, x, g, channel);
     }
 #endif
@@ -77,20 +78,21 @@ static inline void kibi_compute_columns(KIBI_ROW_ELEMENT *output, const KIBI_ROW
     int32_t i = 0;
 #if KIBI_MOST_BLOCKS > 1
     /* One block leaves registers for the sums of more pixels. */
-    if (p->output_channels <= KIBI_BLOCK) {
+    if (g->channels <= KIBI_BLOCK) {
         for (; count - i >= KIBI_MORE_PIXELS; i += KIBI_MORE_PIXELS) {
-            kibi_compute_more(output + i * p->output_channels, p, x + i * g->pixel, g);
+            kibi_compute_more(output + i * g->channels, p, x + i * g->pixel, g);
         }
     }
 #endif
     for (int32_t pixels; i < count; i += pixels) {
         pixels = kibi_next_pixels(count - i, most);
-        kibi_compute_pixels(output + i * p->output_channels, p, pixels, x + i * g->pixel, g);
+        kibi_compute_pixels(output + i * g->channels, p, pixels, x + i * g->pixel, g);
     }
 }
 
-/* Computes the row; arguments as of the kernels. */
-static inline void kibi_convolve_row(KIBI_ROW_ELEMENT *output, const KIBI_ROW_ELEMENT *const *rows, const KIBI_ROW_PARAMS *p)
+/* Computes the first `channels` of the row; other arguments as of the kernels. */
+static inline void kibi_convolve_row(KIBI_ROW_ELEMENT *output, const KIBI_ROW_ELEMENT *const *rows, const KIBI_ROW_PARAMS *p,
+                                     int32_t channels)
 {
     const int32_t depth = p->input_channels;
     const int32_t span = (p->kernel_width - 1) * p->dilation + 1;
@@ -100,7 +102,7 @@ static inline void kibi_convolve_row(KIBI_ROW_ELEMENT *output, const KIBI_ROW_EL
     const int32_t columns = (most - 1) * p->stride + span;
     const int32_t run = (is_whole ? p->kernel_width : 1) * depth;
     const kibi_window_geometry g = {columns * depth, p->dilation * depth, p->stride * depth, is_whole ? 1 : p->kernel_width,
-                                    (run + KIBI_ROW_STEP - 1) / KIBI_ROW_STEP};
+                                    (run + KIBI_ROW_STEP - 1) / KIBI_ROW_STEP, channels};
     const KIBI_ROW_COPY *const uncopied = kibi_uncopied(output, rows[0], p);
     KIBI_AT_LINE KIBI_ROW_COPY copy[KIBI_ROW_ROOM + KIBI_ROW_STEP - 1];
     KIBI_ASSERT(room > 0);
@@ -115,7 +117,7 @@ static inline void kibi_convolve_row(KIBI_ROW_ELEMENT *output, const KIBI_ROW_EL
         for (int32_t ky = 0; ky < p->kernel_rows; ++ky) {
             kibi_copy_columns(copy + ky * g.row, rows[ky], p, x * p->stride - p->pad, columns);
         }
-        kibi_compute_columns(output + x * p->output_channels, p, end, copy, &g);
+        kibi_compute_columns(output + x * channels, p, end, copy, &g);
     }
 }
 

@@ -93,5 +93,5 @@ static KIBI_INLINE void kibi_compute_blocks(int8_t *output, const kibi_conv2d_s8
 void kibi_conv2d_s8_lanes(int8_t *output, const int8_t *const *rows, const kibi_conv2d_s8_lanes_params *params, void *scratch)
 {
     (void)scratch;
-    kibi_convolve_row(output, rows, params);
+    kibi_convolve_row(output, rows, params, params->output_channels);
 }

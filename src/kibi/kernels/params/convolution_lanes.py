@@ -97,10 +97,29 @@ class Conv2DF32LanesParams(_LanesF32Params, kernels=("kibi_conv2d_f32_lanes",)):
     """CONV_2D of f32, or FULLY_CONNECTED as one, sixteen channels at once in vectors of this machine."""
 
     filter: Array = array(DType.F32, "[channels / 16][kernel_rows][kernel_width][input_channels][16], all finite")
+    order: Array | None = array(
+        DType.S32,
+        "[output_channels]: the output's channel of each packed one; null where each is its own",
+        default=None,
+    )
+    quiet: Array | None = array(
+        DType.F32, "[output_channels]: what quiet channels are where the input is small; null without any", default=None
+    )
     input_channels: int = number(DType.S32)
     output_channels: int = number(DType.S32)
+    loud_channels: int = number(
+        DType.S32, "packed channels before those that are quiet, a multiple of 16; 0 where none is quiet", default=0
+    )
+    limit: float = number(
+        DType.F32, "of the input's elements in magnitude, up to which quiet ones are constants", default=0.0
+    )
     contract = """
         require: 1 <= min(input_channels, output_channels)
+        require: 0 <= loud_channels
+        require: loud_channels <= output_channels
+        array order: min(1, loud_channels) * output_channels in 0 … 2**31 - 1
+        array quiet: min(1, loud_channels) * output_channels
+        scratch: min(1, loud_channels) * output_width * output_channels * 4
         require: kernel_rows * ((kernel_width - 1) * dilation + 1) * input_channels <= 16384
         array filter: ceil(output_channels, 16) * 16 * kernel_rows * kernel_width * input_channels
         array bias: ceil(output_channels, 16) * 16

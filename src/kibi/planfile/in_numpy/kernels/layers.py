@@ -4,7 +4,7 @@ import numpy as np
 
 from kibi.dtypes import DType
 from kibi.planfile.in_numpy.call import Call, Numbers, types_of
-from kibi.planfile.in_numpy.products import convolve, finish, products, vectors_of
+from kibi.planfile.in_numpy.products import convolve, cut, finish, products, vectors_of
 from kibi.planfile.in_numpy.registry import kernel
 from kibi.quant import requantize, requantize_wide, wrap_s32
 
@@ -43,7 +43,15 @@ def conv2d_lanes(call: Call) -> None:
         "filter", -(-p.output_channels // lanes), p.kernel_rows, p.kernel_width, p.input_channels, lanes
     )
     weights = packed.transpose(0, 4, 1, 2, 3).reshape(-1, *packed.shape[1:4])[: p.output_channels]
-    finish(call, convolve(call, weights, 1, 0))
+    sums = convolve(call, weights, 1, 0)
+    if getattr(p, "loud_channels", 0) == 0:
+        finish(call, sums)
+        return
+    # Quiet channels have the same bits where they are computed.
+    made = cut(sums + call.array("bias", p.output_channels), p.activation_min, p.activation_max)
+    placed = np.zeros_like(made)
+    placed[..., np.minimum(call.array("order", p.output_channels), p.output_channels - 1)] = made
+    call.write(placed)
 
 
 @kernel("kibi_depthwise_conv2d_f32_lanes")
