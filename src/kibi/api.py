@@ -20,7 +20,7 @@ from kibi.targets import target as target_named
 if TYPE_CHECKING:
     from kibi.codegen import Library
     from kibi.engines.tuning import Tuning
-    from kibi.planner.plan import Plan, Run, Stripes
+    from kibi.planner.plan import PixelRows, Plan, Run, Stripes
     from kibi.planner.regions.file import Region
     from kibi.planner.together import JointPlan
     from kibi.tflm.embedding import Embedding
@@ -128,6 +128,7 @@ def plan(
     bandwidth: int | None = None,
     recompute: float = 1.0,
     stripes: "Sequence[Stripes]" = (),
+    pixel_rows: "Sequence[PixelRows] | None" = None,
     use_embedded_plan: bool = False,
     effort: int = 1,
     time_limit: float | None = None,
@@ -160,6 +161,8 @@ def plan(
             with `ram`, where no other plan fits. For plans by the row, in one arena.
         stripes: the stages that are computed so, as another plan's `stripes` has them, in place of a search; `tuning` and `runs`
             are then for the operators that such a plan has.
+        pixel_rows: the convolutions that compute several rows of one pixel as one, as another plan's `pixel_rows` has them; None:
+            those of `tuning`, or those that are worth their RAM.
         ram: the most bytes that the arena may have; of the plans that fit, the fastest is taken. None: no limit.
         regions: the memories of the board, or the path of a TOML file that lists them; buffers are shared out among them
             at the least cost of their use. None: there is one arena.
@@ -224,6 +227,7 @@ def plan(
         bandwidth=bandwidth,
         recompute=recompute,
         stripes=stripes,
+        pixel_rows=pixel_rows if tuning is None or pixel_rows is not None else tuning.pixel_rows,
         effort=effort,
         seconds=time_limit,
         watch=watch,

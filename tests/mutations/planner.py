@@ -418,5 +418,48 @@ _WINDOWS = (
     ),
 )
 
-PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED, *_WINDOWS)
+_ROOM = (
+    Mutation(
+        "planner.settled-steps-pass-what-they-wait-for",
+        "planner/order/settling.py",
+        "if before >> self.order[other] & 1:",
+        "if before >> self.order[other] & 1 and not kept:",
+        "A step that makes something runs before what it reads is there.",
+        ("tests/planner/test_settling.py",),
+    ),
+    Mutation(
+        "planner.settled-steps-raise-the-peak",
+        "planner/order/settling.py",
+        "if own <= self._most and change + self._cost(own) < best:",
+        "if target == place:",
+        "Each step moves to its neighbour's place, whatever lives then.",
+        ("tests/planner/test_settling.py",),
+    ),
+    Mutation(
+        "planner.all-runs-have-the-larger-scratch",
+        "planner/scratch_by_run.py",
+        "return [(wide if wide.scratch_bytes <= room else narrow).scratch_bytes for room in self._rooms(node)]",
+        "return [wide.scratch_bytes for room in self._rooms(node)]",
+        "Scratch grows over rows where it has no room.",
+        ("tests/planner/test_scratch_by_run.py", "-k", "bytes_are_free"),
+    ),
+    Mutation(
+        "planner.rows-of-pixels-at-any-price",
+        "planner/pixel_rows.py",
+        "if plan.arena_bytes <= most_bytes and now < read:",
+        "if now < read:",
+        "Rows of several pixels are taken however much the arena grows.",
+        ("tests/planner/test_pixel_rows.py",),
+    ),
+    Mutation(
+        "planner.rows-of-pixels-that-do-not-divide",
+        "planner/pixel_rows.py",
+        'if count < 2 or not _is_pointwise(view) or view["input"].type.shape[1] % count:',
+        "if count < 2 or not _is_pointwise(view):",
+        "A saved plan may name a number of pixels that does not divide the rows.",
+        ("tests/planner/test_pixel_rows.py", "-k", "refused"),
+    ),
+)
+
+PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED, *_WINDOWS, *_ROOM)
 """All of them."""

@@ -11,6 +11,7 @@ from kibi.engines.device import DeviceEngine
 from kibi.errors import TargetError
 from kibi.ir import Graph, KernelCall
 from kibi.planner import Plan, PlannedModel, with_kernels
+from kibi.planner.plan import PixelRows
 from kibi.runtime import seeded_inputs
 from kibi.selection import Goal, candidates, choose
 from kibi.targets import Memory, Target, targets
@@ -73,11 +74,13 @@ class Tuning:
         goal: what they were chosen for.
         layers: those with more than one candidate.
         kernels: the C name of the kernel of each node of the planned graph, for a plan with them.
+        pixel_rows: those of the plan for which they were measured.
     """
 
     goal: Goal
     layers: tuple[TunedLayer, ...]
     kernels: tuple[str, ...]
+    pixel_rows: tuple[PixelRows, ...] = ()
 
 
 def tune(
@@ -134,7 +137,8 @@ def tune(
     best_layers = tuple(layers)
     if goal is Goal.FLASH:
         best_layers = _smallest(layers, [call.kernel for call in choose(planned.general_calls, target, goal)], build)
-    return Tuning(goal, best_layers, _named(general, {layer.node: layer.chosen for layer in best_layers}))
+    kernels = _named(general, {layer.node: layer.chosen for layer in best_layers})
+    return Tuning(goal, best_layers, kernels, plan.pixel_rows)
 
 
 def tuning_programs(

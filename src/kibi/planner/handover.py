@@ -5,6 +5,7 @@ from collections.abc import Collection
 from kibi.ir import Graph
 from kibi.passes.external_buffers import with_external_buffers
 from kibi.passes.stream_inputs import stream_inputs
+from kibi.planner.pixel_rows import with_pixel_rows
 from kibi.planner.plan import Handover, Plan
 from kibi.planner.stripes import striped
 
@@ -27,13 +28,16 @@ def with_handover(graph: Graph, inputs: Handover, outputs: Handover, external_bu
 
 
 def as_planned(graph: Graph, plan: Plan) -> Graph:
-    """The graph of a plan's operators: inputs and outputs handed over, stages in stripes; windows for weights are not in it yet.
+    """The graph of a plan's operators: inputs and outputs handed over, stages in stripes, rows of several pixels.
+
+    Windows for weights are not in it yet.
 
     Args:
         graph: the model.
         plan: its plan.
 
     Raises:
-        PlanError: the plan has stripes of what cannot be computed so.
+        PlanError: the plan has stripes, or rows of several pixels, of what cannot be computed so.
     """
-    return striped(with_handover(graph, plan.input, plan.output, plan.external_buffers), plan.stripes)
+    handed = with_handover(graph, plan.input, plan.output, plan.external_buffers)
+    return with_pixel_rows(striped(handed, plan.stripes), plan.pixel_rows)

@@ -172,6 +172,19 @@ class Stripes:
     in_tiles: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PixelRows:
+    """A pointwise convolution over rows of one pixel that computes several of them as one row.
+
+    Attributes:
+        node: the convolution, as the model's inputs and outputs are handed over.
+        pixels: how many rows are one.
+    """
+
+    node: int
+    pixels: int
+
+
 @dataclass(frozen=True)
 class Plan:
     """The order of row steps and the place of every buffer.
@@ -189,6 +202,7 @@ class Plan:
         input, output: how model inputs are handed over, and outputs. Nodes are numbered as in the graph that
             `PlannedModel` has.
         stripes: the stages that are computed stripe by stripe, ascending; columns at the borders of stripes are computed twice.
+        pixel_rows: the pointwise convolutions that compute several rows of one pixel as one row, ascending.
         external_buffers: further tensors that are stored in caller-owned buffers, ascending.
         goal: what its code is good at.
         kernels: the C name of the kernel that runs each node; empty: the general ones.
@@ -227,6 +241,7 @@ class Plan:
     effort: int = 1
     slow_weights: SlowWeights | None = None
     stripes: tuple[Stripes, ...] = ()
+    pixel_rows: tuple[PixelRows, ...] = ()
     joined: tuple[int, ...] = ()
     limited: str = ""
     solve_seconds: float = field(default=0.0, compare=False)

@@ -18,15 +18,16 @@ from kibi.planner.limits import check_limits, why_whole
 from kibi.planner.order.by_row import plan_by_row
 from kibi.planner.order.orders import completed
 from kibi.planner.order.row_order import OrderSearch
+from kibi.planner.pixel_rows import with_pixel_rows, with_wider_rows
 from kibi.planner.placement.placing import place
 from kibi.planner.placing_by_parts import placed_by_parts
-from kibi.planner.plan import Handover, Plan, Run, Stripes
+from kibi.planner.plan import Handover, PixelRows, Plan, Run, Stripes
 from kibi.planner.read_ahead import Asked, Room, planned_ahead
 from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recompute
 from kibi.planner.regions.file import Region
 from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.roomy_scratch import with_roomy_scratch
-from kibi.planner.scratch_by_run import is_worth_it, reads_more, with_scratch_by_run
+from kibi.planner.scratch_by_run import is_worth_it, least_by_run, reads_more, with_scratch_by_run
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.staged_weights import with_room_for_copies
 from kibi.planner.stripes import striped
@@ -34,7 +35,7 @@ from kibi.planner.subgraphs import planned_once
 from kibi.planner.weights_option import ReadWeights
 from kibi.planner.window_search import Windows, WindowSearch, fitting
 from kibi.renames import renamed_value
-from kibi.selection import Goal, LoweredGraph, Weights, coded_weights, frugal_kernels, select
+from kibi.selection import PARTS, Goal, LoweredGraph, Weights, coded_weights, frugal_kernels, select
 from kibi.targets import Target
 
 _ROOMY_PARTS = 6
@@ -43,6 +44,8 @@ _SEARCH_SECONDS = 1.0
 """About how long placement of whole tensors may search with the usual effort; an amount of work."""
 _LARGE_SECONDS = 0.35
 """The same for graphs that are too large to be ordered by rows."""
+_LEAST_SETTLED = 1024
+"""Bytes of the smallest arena for which another order with the same peak is looked for."""
 _BestOf: TypeAlias = Callable[[Callable[[int], Plan], Callable[[Plan], tuple[float, ...]]], Plan]
 _SHARES = (1.0, 0.95, 0.85)
 """Of the bytes that are allowed, what may live at once: placement may need a little more."""
@@ -104,6 +107,7 @@ def plan(
     bandwidth: int | None = None,
     recompute: float = 1.0,
     stripes: Sequence[Stripes] = (),
+    pixel_rows: Sequence[PixelRows] | None = None,
     subgraphs: tuple[Plan, ...] | None = None,
     effort: int = 1,
     seconds: float | None = None,
@@ -135,6 +139,9 @@ def plan(
         recompute: the most multiply-accumulates that the plan may compute, as a multiple of the model's: above 1, stages are
             computed stripe by stripe where that lowers the arena, or, with `ram_bytes`, where nothing else fits.
         stripes: the stages that are computed so, as of a plan; `runs` and `kernels` are for the nodes that they leave.
+        pixel_rows: the pointwise convolutions that compute several rows of one pixel as one, as of a plan; `runs` and `kernels` are
+            for the nodes that they leave. None: none with these two, or where something else is asked for; else those for which
+            the arena grows by no more than the price of speed.
         subgraphs: the plans of the graphs inside of operators, where they are made already.
         effort: how many times the usual work may be done; the same effort gives the same plan on every machine.
         seconds: a time limit; larger efforts are tried while there is time. The plan depends on the machine then.
@@ -152,11 +159,12 @@ def plan(
     check_limits(graph)
     if subgraphs is None:
         subgraphs = planned_bodies(graph, target, scratch=scratch, granularity=granularity, goal=goal, effort=effort)
-    handed = striped(with_handover(graph, inputs, outputs, external_buffers), stripes)
+    plain = striped(with_handover(graph, inputs, outputs, external_buffers), stripes)
+    handed = with_pixel_rows(plain, pixel_rows or ())
     read = weights if isinstance(weights, ReadWeights) else None
     is_whole = granularity is Granularity.TENSOR or (goal is Goal.SPEED and ram_bytes is None)
     is_alone = runs is None and regions is None and kernels is None
-    check_recompute(recompute, is_alone=is_alone and read is None and not stripes, is_whole=is_whole)
+    check_recompute(recompute, is_alone=is_alone and read is None and not (stripes or pixel_rows), is_whole=is_whole)
     if recompute > 1:
         made = partial(
             plan, graph, target, runs=runs, scratch=scratch, granularity=granularity, inputs=inputs, outputs=outputs,
@@ -205,7 +213,7 @@ def plan(
             best = with_room_for_copies(asked.graph, best, goal, ram_bytes)
     elif order is None:
         best = with_steps_joined(asked.graph, best)
-    return replace(
+    best = replace(
         best,
         input=inputs,
         output=outputs,
@@ -215,8 +223,24 @@ def plan(
         subgraphs=subgraphs,
         slow_weights=slow,
         stripes=tuple(stripes),
+        pixel_rows=tuple(pixel_rows or ()),
         solve_seconds=perf_counter() - started,
     )
+    if pixel_rows is None and is_alone and scratch and not is_whole and _is_plain(stripes, read, weights, goal):
+        made = partial(
+            plan, graph, target, granularity=granularity, inputs=inputs, outputs=outputs, external_buffers=external_buffers,
+            goal=goal, ram_bytes=ram_bytes, subgraphs=subgraphs, effort=best.effort,
+        )  # fmt: skip
+        choose = partial(lowered_for, slow=None, target=target, goal=goal, kernels=None, subgraphs=subgraphs)
+        most_bytes = best.arena_bytes + best.arena_bytes // PARTS if ram_bytes is None else ram_bytes
+        best = with_wider_rows(handed, best, most_bytes, lambda rows: made(pixel_rows=rows), choose)
+        best = replace(best, solve_seconds=perf_counter() - started)
+    return best
+
+
+def _is_plain(stripes: Sequence[Stripes], read: ReadWeights | None, weights: Weights | ReadWeights, goal: Goal) -> bool:
+    """True for a plan of the balanced goal without stripes, with weights that are read in place."""
+    return not stripes and read is None and weights is Weights.FLASH and goal is Goal.BALANCED
 
 
 def planned_bodies(
@@ -261,7 +285,7 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
     after = plan(
         graph, target, runs=runs, granularity=Granularity.ROW if by_row else Granularity.TENSOR, inputs=made.input,
         outputs=made.output, external_buffers=made.external_buffers, goal=goal, kernels=kernels, stripes=made.stripes,
-        subgraphs=made.subgraphs,
+        pixel_rows=made.pixel_rows, subgraphs=made.subgraphs,
     )  # fmt: skip
     lowered = lowered_for(handed, None, target, goal, kernels, made.subgraphs)
     return with_steps_joined(lowered, after) if made.joined else after
@@ -343,11 +367,26 @@ class _Asked:
             if fitting is not None:
                 return fitting
         by_row = plan_by_row(self.graph, self.target, orders=orders, effort=orders.effort, by_run=self.by_run)
+        if self.by_run:
+            by_row = self._settled(by_row, orders)
         by_tensor = self.whole_tensors(orders, by_row.arena_bytes)
         if by_tensor.arena_bytes <= by_row.arena_bytes and not by_tensor.proven_optimal:
             by_tensor = self.whole_tensors(orders)  # the search ended where it fitted
         best = by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
         return replace(best, least_bytes=min(by_row.least_bytes, by_tensor.least_bytes))
+
+    def _settled(self, made: Plan, orders: OrderSearch) -> Plan:
+        """The plan of the order with fewer bytes near the peak, if it can be placed in fewer bytes; else the one that is given.
+
+        Small arenas are not worth the work.
+        """
+        if made.arena_bytes < _LEAST_SETTLED:
+            return made
+        runs = orders.settled(made.runs)
+        if runs == made.runs or least_by_run(self.graph, runs) >= least_by_run(self.graph, made.runs):
+            return made
+        calm = plan_by_row(self.graph, self.target, runs=runs, effort=orders.effort, by_run=True)
+        return replace(calm, order_bound_bytes=made.order_bound_bytes, least_bytes=made.least_bytes)
 
     def _fastest_first(self, orders: OrderSearch, ram_bytes: int) -> Iterator[Plan]:
         """Plans that may fit: whole tensors; then by the row, but with as few runs as the bytes allow."""

@@ -5,7 +5,7 @@ each run the arena gets smaller. At the few steps where the most bytes live, a k
 more instructions; it reads the same constants.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -14,13 +14,13 @@ import numpy as np
 from kibi.ir import KernelCall
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import Followed
+from kibi.planner.order.by_row import worth_splitting
 from kibi.planner.order.row_steps import Ints
 from kibi.planner.placement.items import PairRule
 from kibi.planner.placement.placing import Task
-from kibi.planner.plan import Buffer, Plan
+from kibi.planner.plan import Buffer, Plan, Run
 from kibi.planner.roomy_scratch import may_vary, rooms, with_narrow_calls
-from kibi.selection import LoweredGraph, apart_call, narrower_call, with_room
-from kibi.selection.streams import times_read
+from kibi.selection import LoweredGraph, apart_call, call_with_room, narrower_call, read_bytes, with_room
 from kibi.selection.variant import PARTS
 
 _SEARCH_SECONDS = 0.25
@@ -30,6 +30,8 @@ _ROOMY_SECONDS = 1.0
 _STEPS_EACH, _ROOMY_STEPS_EACH = 8, 4
 """At most one of so many steps of a node has less scratch than the others: it takes more instructions. The second is for
 plans that are taken only where they read constants less often."""
+_MANY_BYTES = 512
+"""Fewer constants of a node mostly stay in the caches of boards that have some, however often they are read."""
 _PRICE = 8
 """Reads of constants take about an eighth of the time where flash has wait states: for a part of the arena, they may grow by
 eight times that part."""
@@ -47,7 +49,7 @@ def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1, *, roo
         room_bytes: the most scratch of a run; 0: as much as the plan gives to its node, but no blocks side by side.
     """
     roomy = with_room(graph, [room_bytes] * len(graph.nodes) if room_bytes else rooms(plan, graph)).calls
-    calls = roomy if room_bytes else tuple(apart_call(graph, node, call) for node, call in enumerate(roomy))
+    calls = tuple(apart_call(graph, node, call) for node, call in enumerate(roomy))
     made = Followed.of(graph, plan.runs).scratch(range(len(graph.nodes)))
     several = {each.nodes[0] for each, after in pairwise(made) if each.nodes == after.nodes}
     if not several or not all(may_vary(graph, node) for node in several):
@@ -66,22 +68,40 @@ def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1, *, roo
         return plan
     placed = task.placed(found).buffers
     held = [each for each in placed if each.tensor is not None or graph.views[each.nodes[0]].accumulates]
-    return replace(
-        plan,
-        buffers=(
-            *held,
-            *_gathered(
-                placed,
-                held,
-                [(each.scratch_bytes, other.scratch_bytes) for each, other in zip(roomy, calls, strict=True)],
-                found.peak_bytes,
-            ),
-        ),
-        arena_bytes=found.peak_bytes,
-        lower_bound_bytes=found.lower_bound_bytes,
-        proven_optimal=found.proven_optimal,
-        least_bytes=min(plan.least_bytes or found.lower_bound_bytes, found.lower_bound_bytes),
+    runs = _Runs.of(graph, roomy, calls, placed, held, found.peak_bytes)
+    kept, grown = (
+        replace(
+            plan,
+            buffers=(*held, *buffers),
+            arena_bytes=found.peak_bytes,
+            lower_bound_bytes=found.lower_bound_bytes,
+            proven_optimal=found.proven_optimal,
+            least_bytes=min(plan.least_bytes or found.lower_bound_bytes, found.lower_bound_bytes),
+        )
+        for buffers in (runs.gathered(), runs.grown())
     )
+    read = _constants_read(graph, kept)
+    return grown if read - _constants_read(graph, grown) > read // PARTS else kept
+
+
+def least_by_run(graph: LoweredGraph, runs: Sequence[Run]) -> int:
+    """Returns a bound below which no placement of an order is, even if each run has the least scratch that its kernel can have.
+
+    Args:
+        graph: with kernels that take the scratch that they need.
+        runs: the order.
+    """
+    split = worth_splitting(graph, runs)
+    made = Followed.of(graph, runs).buffers(split=split, by_run=range(len(graph.nodes)))
+    least = [
+        _down_to(graph, node, call, 0)[-1].scratch_bytes if may_vary(graph, node) else call.scratch_bytes
+        for node, call in enumerate(graph.calls)
+    ]
+    buffers = [
+        replace(each, size_bytes=max(least[node] for node in each.nodes)) if each.nodes else each for each in made
+    ]
+    task = Task.of(buffers, in_place_rules(graph, tuple(runs), buffers), by_run=True)
+    return task.items.problem.lower_bound_bytes
 
 
 def is_worth_it(graph: LoweredGraph, held: Plan, moved: Plan) -> bool:
@@ -108,24 +128,19 @@ def reads_more(graph: LoweredGraph, plan: Plan, room_bytes: int) -> bool:
         room_bytes: scratch that each run could have.
     """
     roomy = with_room(graph, [room_bytes] * len(graph.nodes)).calls
-    least = sum(
-        graph.views[node].steps * times_read(call) * sum(data.nbytes for data in call.constants.values())
-        for node, call in enumerate(roomy)
-    )
+    least = sum(graph.views[node].steps * read_bytes(call) for node, call in enumerate(roomy))
     return _constants_read(graph, plan) - least > least // PARTS
 
 
 def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
-    """The bytes of constants that kernels read in an inference."""
+    """The bytes of constants that kernels read in an inference, as `read_bytes` counts them."""
     roomy, read = with_room(graph, rooms(plan, graph)), 0
     narrow = dict(with_narrow_calls(roomy, graph, plan).narrow_calls)
     for node, call in enumerate(roomy.calls):
         few = [each for each in plan.scratch_by_run(node) if each.size_bytes < call.scratch_bytes]
         few_steps = sum(each.end - each.start for each in few) if node in narrow else 0
-        times = few_steps * times_read(narrow.get(node, call)) + (graph.views[node].steps - few_steps) * times_read(
-            call
-        )
-        read += times * sum(data.nbytes for data in call.constants.values())
+        read += few_steps * read_bytes(narrow.get(node, call))
+        read += (graph.views[node].steps - few_steps) * read_bytes(call)
     return read
 
 
@@ -207,40 +222,106 @@ class _Less:
             self.pieces[each] = replace(old, size_bytes=call.scratch_bytes)
 
 
-def _gathered(
-    placed: Sequence[Buffer], held: Sequence[Buffer], sizes: Sequence[tuple[int, int]], arena_bytes: int
-) -> list[Buffer]:
-    """The scratch of runs at as few places for each node as possible; larger again where bytes are free.
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """The scratch of runs after all buffers have been placed: it may be wherever no row and no accumulator is.
 
-    No two runs live at once, so each may be wherever no row and no accumulator is.
-
-    Args:
-        placed: all buffers.
-        held: those that stay where they are.
-        sizes: of the scratch of each node: as much as is of use, and what its runs have been placed with.
-        arena_bytes: of the arena.
+    Attributes:
+        graph: with kernels that take the scratch that they need.
+        roomy: of each node, the call with as much scratch as is of use.
+        calls: of each node, the call with which most of its runs have been placed.
+        of_node: the scratch of each run of a node, as it has been placed.
+        free: for each of them, the bytes that are free meanwhile.
     """
-    of_node: dict[int, list[Buffer]] = {}
-    kept = set(map(id, held))
-    for each in placed:
-        if id(each) not in kept:
-            of_node.setdefault(each.nodes[0], []).append(each)
-    found = []
-    for node, runs in of_node.items():
-        free = [_free(run, held, arena_bytes) for run in runs]
-        full = [run.size_bytes >= sizes[node][1] for run in runs]
-        larger = all(_fits(sizes[node][0], ranges) for ranges, is_full in zip(free, full, strict=True) if is_full)
-        most = sizes[node][0 if larger else 1]
-        wanted = [
-            most if is_full or _fits(most, ranges) else run.size_bytes
-            for run, ranges, is_full in zip(runs, free, full, strict=True)
+
+    graph: LoweredGraph
+    roomy: Sequence[KernelCall]
+    calls: Sequence[KernelCall]
+    of_node: dict[int, list[Buffer]]
+    free: dict[int, list[list[tuple[int, int]]]]
+
+    @staticmethod
+    def of(
+        graph: LoweredGraph,
+        roomy: Sequence[KernelCall],
+        calls: Sequence[KernelCall],
+        placed: Sequence[Buffer],
+        held: Sequence[Buffer],
+        arena_bytes: int,
+    ) -> "_Runs":
+        """Of all placed buffers, and those that stay where they are."""
+        of_node: dict[int, list[Buffer]] = {}
+        kept = set(map(id, held))
+        for each in placed:
+            if id(each) not in kept:
+                of_node.setdefault(each.nodes[0], []).append(each)
+        free = {node: [_free(run, held, arena_bytes) for run in runs] for node, runs in of_node.items()}
+        return _Runs(graph, roomy, calls, of_node, free)
+
+    def gathered(self) -> list[Buffer]:
+        """At as few places for each node as possible, in its usual sizes."""
+        return self._at_few_places(self._usual_sizes)
+
+    def grown(self) -> list[Buffer]:
+        """The same, but of nodes with many constants each run has the larger scratch of two calls where it has room for it."""
+        return self._at_few_places(self._grown_sizes)
+
+    def _at_few_places(self, sizes: Callable[[int], Sequence[int]]) -> list[Buffer]:
+        found = list[Buffer]()
+        for node, runs in self.of_node.items():
+            found += _at_few_places(runs, sizes(node), self.free[node])
+        return found
+
+    def _usual_sizes(self, node: int) -> list[int]:
+        """Of each run: as much as is of use, if all runs that have as much as most have room for it."""
+        runs, rooms_bytes = self.of_node[node], self._rooms(node)
+        full = [run.size_bytes >= self.calls[node].scratch_bytes for run in runs]
+        useful = self.roomy[node].scratch_bytes
+        larger = all(room >= useful for room, is_full in zip(rooms_bytes, full, strict=True) if is_full)
+        most = useful if larger else self.calls[node].scratch_bytes
+        return [
+            most if is_full or room >= most else run.size_bytes
+            for run, room, is_full in zip(runs, rooms_bytes, full, strict=True)
         ]
-        found += _at_few_places(runs, wanted, free)
+
+    def _grown_sizes(self, node: int) -> list[int]:
+        """Of each run: that of the larger of two calls, if it has room for it, else of the smaller."""
+        if sum(data.nbytes for data in self.calls[node].constants.values()) < _MANY_BYTES:
+            return self._usual_sizes(node)
+        wide, narrow = self._two_calls(node)
+        return [(wide if wide.scratch_bytes <= room else narrow).scratch_bytes for room in self._rooms(node)]
+
+    def _rooms(self, node: int) -> list[int]:
+        """The bytes that the scratch of each run of a node could have."""
+        return [max(end - start for start, end in ranges) for ranges in self.free[node]]
+
+    def _two_calls(self, node: int) -> tuple[KernelCall, KernelCall]:
+        """The call for the runs of a node that have room for it, and the one for all others, so that the least is read."""
+        rooms_bytes, call = self._rooms(node), self.calls[node]
+        wide = call_with_room(self.graph, node, max(rooms_bytes))
+        chain = _down_to(self.graph, node, wide, min(rooms_bytes))
+        if chain[-1].scratch_bytes > min(rooms_bytes):
+            chain = _down_to(self.graph, node, call, min(rooms_bytes))
+
+        def read(wide: KernelCall) -> int:
+            return sum(
+                (run.end - run.start) * read_bytes(wide if wide.scratch_bytes <= room else chain[-1])
+                for run, room in zip(self.of_node[node], rooms_bytes, strict=True)
+            )
+
+        enough = [each for each in chain if each.scratch_bytes >= call.scratch_bytes]
+        return min(enough, key=lambda each: (read(each), each.scratch_bytes)), chain[-1]
+
+
+def _down_to(graph: LoweredGraph, node: int, call: KernelCall, size_bytes: int) -> list[KernelCall]:
+    """A call, and those with ever less scratch, to the first that takes no more than so many bytes; or as far as they go."""
+    found = [call]
+    while found[-1].scratch_bytes > size_bytes:
+        smaller = narrower_call(graph, node, found[-1])
+        if smaller is None:
+            break
+        found.append(smaller)
     return found
-
-
-def _fits(size_bytes: int, free: Sequence[tuple[int, int]]) -> bool:
-    return any(end - start >= size_bytes for start, end in free)
 
 
 def _at_few_places(

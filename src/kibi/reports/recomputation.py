@@ -1,4 +1,4 @@
-"""What a plan with stages in stripes computes, for people and for other tools."""
+"""What a plan with stages in stripes, or with rows of several pixels, computes, for people and for other tools."""
 
 from typing import Any
 
@@ -29,6 +29,14 @@ def recomputation_text(planned: PlannedModel) -> str:
         for stage in planned.plan.stripes
     ]
     return f"{work_factor(planned):.3f} x the MACs of the model: {'; '.join(stages)}"
+
+
+def pixel_rows_text(planned: PlannedModel) -> str:
+    """Returns a sentence on the convolutions that compute several rows of one pixel as one; empty where there are none."""
+    receivers = len(planned.graph.streamed_inputs)
+    return ", ".join(
+        f"operator {_source(planned, each.node - receivers)} {each.pixels}" for each in planned.plan.pixel_rows
+    )
 
 
 def _source(planned: PlannedModel, number: int) -> int:

@@ -44,6 +44,11 @@ def with_room(graph: LoweredGraph, rooms: Sequence[int]) -> LoweredGraph:
     return RoomyGraph(**facts, made_calls=calls)
 
 
+def call_with_room(graph: LoweredGraph, node: int, room: int) -> KernelCall:
+    """Returns the call of a node's kernel with as much scratch as there is and as it can use; arguments as of `with_room`."""
+    return _with_room(graph.goal, graph.general_calls[node], graph.calls[node], room)
+
+
 def call_without_copy(graph: LoweredGraph, node: int, call: KernelCall) -> KernelCall:
     """Returns the call of the same kernel, in no more scratch, that runs a node whose constants are read from flash.
 

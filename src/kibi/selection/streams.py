@@ -19,6 +19,8 @@ from kibi.selection.conv2d_s16_blocks import blocks_of
 _Count: TypeAlias = Callable[[Any], int]
 _PIXELS_OF_PIECES = 2
 """Pixels of a block whose windows are multiplied piece by piece."""
+_PASS_BYTES = 2_000
+"""A pass takes 2,500 to 3,000 cycles at five wait states; a byte of constants takes 1.2."""
 
 
 def times_read(call: KernelCall) -> int:
@@ -27,6 +29,23 @@ def times_read(call: KernelCall) -> int:
     Kernels that compute a row block by block read them for each block, or for as many blocks as are computed side by side.
     """
     return _COUNTS.get(type(call.params), _once)(call.params)
+
+
+def read_bytes(call: KernelCall) -> int:
+    """Returns the bytes of constants that a kernel reads in a row step, or in its one call for all rows.
+
+    Where it computes a part of a row in several passes, each more than one counts as bytes that take as long to read.
+    """
+    passes = 1
+    if isinstance(call.params, Conv2DColumnsParams):
+        passes = _passes(call.params)
+    return times_read(call) * (sum(data.nbytes for data in call.constants.values()) + (passes - 1) * _PASS_BYTES)
+
+
+def _passes(params: Conv2DColumnsParams) -> int:
+    """In each pass, columns of the inputs are widened again, or sums that were kept are taken up."""
+    of_inputs = params.kernel_rows * params.input_channels // (params.rows_at_once * params.channels_at_once)
+    return of_inputs * -(-params.output_channels // params.outputs_at_once)
 
 
 def _once(params: object) -> int:

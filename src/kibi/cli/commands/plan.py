@@ -424,7 +424,7 @@ def _show_picture(planned: "ComparedPlan") -> None:
     from kibi.reports.fetches import fetches_of, fetches_text  # noqa: PLC0415
     from kibi.reports.memory_picture import memory_picture  # noqa: PLC0415
     from kibi.reports.memory_timeline import effort_line  # noqa: PLC0415
-    from kibi.reports.recomputation import recomputation_text  # noqa: PLC0415
+    from kibi.reports.recomputation import pixel_rows_text, recomputation_text  # noqa: PLC0415
 
     console = output()
     say(console, memory_picture(planned.planned, width=picture_columns(console)))
@@ -437,6 +437,8 @@ def _show_picture(planned: "ComparedPlan") -> None:
         say(console, f"\nWeights in slow memory: {fetches_text(found)}.")
     if twice := recomputation_text(planned.planned):
         say(console, f"\nComputed in stripes: {twice}.")
+    if several := pixel_rows_text(planned.planned):
+        say(console, f"\nComputed several rows at a time, as one: {several}.")
     if graph.variables:
         size_bytes = sum(graph.tensors[index].type.size_bytes for index in graph.variables)
         say(

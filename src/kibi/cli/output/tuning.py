@@ -68,7 +68,9 @@ def tuned(
         return found, with_kernels(graph, plan, kibi.target(plan.target), found.goal, found.kernels)
     if plan.stripes:  # a search for others would be for other operators
         options = PlanOptions(**{**options, "recompute": 1.0})
-    return found, kibi.plan(graph, plan.target, **options, tuning=found, stripes=plan.stripes)
+    return found, kibi.plan(
+        graph, plan.target, **options, tuning=found, stripes=plan.stripes, pixel_rows=plan.pixel_rows
+    )
 
 
 def tuning_record(tunings: "Sequence[Tuning]") -> list[list[dict[str, object]]]:

@@ -14,7 +14,7 @@ from kibi.planner.order.orders import file_order
 from kibi.planner.order.row_bound import RowBounds, row_bound
 from kibi.planner.order.row_cuts import CutSearch
 from kibi.planner.order.row_levels import live_levels
-from kibi.planner.order.row_search import best_order, better_order
+from kibi.planner.order.row_search import best_order, better_order, settled_order
 from kibi.planner.order.row_steps import RowSteps, row_steps, runs_of
 from kibi.planner.order.topological import TopologicalOrder, smallest_peak_order
 from kibi.planner.plan import Run
@@ -91,6 +91,13 @@ class OrderSearch:
                     found.setdefault(nodes, _Candidate.of(steps, nodes))
         ranked = sorted(found.values(), key=_rank)
         return tuple(RowOrder(each.runs, each.cuts, each.peak_bytes, bound) for each in ranked)
+
+    def settled(self, runs: Sequence[Run]) -> tuple[Run, ...]:
+        """An order of row steps with no higher peak than another and fewer bytes near it, or that one."""
+        nodes = tuple(run.node for run in runs for _ in range(run.steps))
+        made = settled_order(self._steps, nodes, self.effort)
+        before, after = (int(live_levels(self._steps, each).max()) for each in (nodes, made))
+        return runs_of(made) if made != nodes and after <= before else tuple(runs)
 
     def first(self) -> RowOrder:
         """The order from cuts in the file's order of nodes, without a bound: the quickest to find."""

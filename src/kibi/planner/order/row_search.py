@@ -16,6 +16,7 @@ from kibi.planner.order.order_search import Stretch, search
 from kibi.planner.order.row_levels import live_levels
 from kibi.planner.order.row_precedence import row_precedence
 from kibi.planner.order.row_steps import RowSteps
+from kibi.planner.order.settling import settled
 
 _MOST_STEPS = 2500
 """Graphs with more row steps are left as they are."""
@@ -71,6 +72,15 @@ def better_order(steps: RowSteps, order: Sequence[int], bound: int, effort: int 
     return best
 
 
+def settled_order(steps: RowSteps, order: Sequence[int], effort: int = 1) -> tuple[int, ...]:
+    """An order with fewer bytes near the peak, scratch in its own steps only; arguments as of `better_order`."""
+    if len(order) > _most_steps(effort):
+        return tuple(order)
+    neighbours = _Neighbours(steps, 0, effort)
+    found = settled(neighbours.whole.problem, neighbours.numbers(order), effort)
+    return tuple(neighbours.node_of[number] for number in found)
+
+
 def _most_steps(effort: int) -> int:
     """Row steps of the largest graph that is searched: the sets of steps before each take memory in their square."""
     return isqrt(effort * _MOST_STEPS**2)
@@ -98,7 +108,7 @@ class _Neighbours:
 
     def of(self, order: Sequence[int]) -> Iterator[tuple[int, ...]]:
         """Ever larger changes, until none is left or the work is done."""
-        numbers = self._numbers(order)
+        numbers = self.numbers(order)
         levels = live_levels(self.steps, order)
         top = np.flatnonzero(levels == levels.max())
         for place in dict.fromkeys((int(top[0]), int(top[-1]))):
@@ -126,7 +136,7 @@ class _Neighbours:
                 if self.work > self.effort * _WORK:
                     return
 
-    def _numbers(self, order: Sequence[int]) -> list[int]:
+    def numbers(self, order: Sequence[int]) -> list[int]:
         """An order as numbers of steps."""
         following = list(self.first)
         numbers = []
