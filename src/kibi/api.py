@@ -91,7 +91,7 @@ def simplify(
             each did.
         keep: tensors, by name or index, that must stay, because they are to be in external buffers or looked at.
         goal: what the model is to be planned for, as for `plan`. For `speed`, PAD stays where the windows after it would take more
-            instructions without it.
+            instructions without it; for `speed` and `flash`, nothing is copied to save RAM.
 
     Returns:
         The new graph, or the same one if nothing can be removed.
@@ -101,11 +101,11 @@ def simplify(
     """
     from kibi.passes import simplify as apply_passes  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
-    from kibi.selection import Goal, goal_named  # noqa: PLC0415
+    from kibi.selection import goal_named  # noqa: PLC0415
 
     check_graph(model)
     kept = [tensor_index(model, tensor) for tensor in keep]
-    return apply_passes(model, without, kept, for_speed=goal_named(goal) is Goal.SPEED).graph
+    return apply_passes(model, without, kept, goal=goal_named(goal)).graph
 
 
 @renamed_keywords(supply="external_buffers", optimize="goal", offline="use_embedded_plan")

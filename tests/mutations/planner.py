@@ -459,6 +459,14 @@ _ROOM = (
         "A saved plan may name a number of pixels that does not divide the rows.",
         ("tests/planner/test_pixel_rows.py", "-k", "refused"),
     ),
+    Mutation(
+        "passes.shortcuts-without-a-longer-branch",
+        "passes/shortcut_pixels.py",
+        "if leads_here and any(each.accesses[0].count > 1 for each in branch if each.accesses):",
+        "if leads_here:",
+        "Pixels are copied though nothing waits.",
+        ("tests/passes/test_shortcut_pixels.py",),
+    ),
 )
 
 PLANNER = (*_LIFETIMES, *_IN_PLACE, *_ORDERS, *_PLACEMENT, *_REGIONS, *_VALIDATION, *_SHARED, *_WINDOWS, *_ROOM)

@@ -227,7 +227,26 @@ def _unread(net: Chain, c: Choices) -> None:
     net.made.append(before)
 
 
-_PARTS: tuple[Callable[[Chain, Choices], None], ...] = (_padded_window, _clamped, _scales, _shapes, _moves, _unread)
+def _shortcut(net: Chain, c: Choices) -> None:
+    """A window with a stride, and a pointwise convolution with the same stride beside it, added up."""
+    before, channels = net.last, net.last.shape[3] * c.integer(1, 3)
+    size, stride = c.one_of((1, 3, 3)), c.one_of((1, 2, 2, 3))
+    net.conv(channels, (size, size), "SAME", stride)
+    long = net.last
+    net.made.append(before)
+    net.conv(channels, (1, 1), c.one_of(("SAME", "VALID")), stride)
+    net.then("ADD", long.shape, (0.7, 1), long.index)
+
+
+_PARTS: tuple[Callable[[Chain, Choices], None], ...] = (
+    _padded_window,
+    _clamped,
+    _scales,
+    _shapes,
+    _moves,
+    _unread,
+    _shortcut,
+)
 
 
 def foldable(c: Choices) -> Case:

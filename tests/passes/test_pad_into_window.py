@@ -273,7 +273,7 @@ def test_pad_stays_for_speed_where_borders_cost_more(stride: int, size: int, cha
     """Most windows of small images reach over a border; otherwise the pass saves instructions, too, and it always saves flash."""
     case = _padded(stride, size, channels)
     graph = graph_of(case)
-    usual, fast = simplify(graph), simplify(graph, for_speed=True)
+    usual, fast = simplify(graph), simplify(graph, goal="speed")
     assert "PAD" not in [node.op.name for node in usual.graph.nodes]
     assert ("PAD" in [node.op.name for node in fast.graph.nodes]) is stays
     # What was left out is recorded, as if somebody had asked for it.

@@ -1,6 +1,7 @@
 """Orders of row steps in which fewer bytes live near the peak."""
 
 import numpy as np
+import pytest
 
 import kibi
 from kibi.planner import Granularity, plan
@@ -17,6 +18,7 @@ from tests.passes.networks import Chain
 from tests.planner.networks import random_network
 from tests.support.amount import amount
 from tests.support.choices import Seeded
+from tests.support.zoo import model_path, requires_zoo
 
 M4 = kibi.target("cortex-m4")
 
@@ -70,6 +72,21 @@ def test_work_is_limited() -> None:
     steps = row_steps(random_network(Seeded(3), 6, 9, scratch=(0, 12)))
     order = tuple(node for node, count in enumerate(steps.steps) for _ in range(count))
     assert settled_order(steps, order, effort=0) == order
+
+
+@requires_zoo
+@pytest.mark.parametrize(("name", "most"), [("mlperf_ic_int8", 10_400), ("mlperf_ic_fp32", 37_500)])
+def test_arenas_of_residual_networks(name: str, most: int) -> None:
+    """The settled order can be placed in fewer bytes than the one with the same peak that the search for orders finds."""
+    model = kibi.simplify(kibi.load(model_path(name)))
+    made = kibi.plan(model, target="cortex-m4")
+    assert made.arena_bytes <= most
+    lowered = select(model, M4, Goal.BALANCED)
+    found = OrderSearch(lowered)
+    runs = found.by_row()[0].runs
+    calm = found.settled(runs)
+    assert calm != runs
+    assert least_by_run(lowered, calm) < least_by_run(lowered, runs)
 
 
 def test_bounds_by_run_hold_for_plans() -> None:

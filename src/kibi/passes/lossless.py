@@ -18,6 +18,7 @@ from kibi.passes import (
     moves_nothing,
     pad_into_window,
     reshape_to_nothing,
+    shortcut_pixels,
     unused,
 )
 from kibi.passes.change import Change
@@ -110,6 +111,11 @@ PASSES: tuple[Pass, ...] = (
         "A variable to which rows are appended holds them, too, and moves along in its own bytes.",
         append_in_place.append_in_place,
     ),
+    Pass(
+        shortcut_pixels.NAME,
+        "On a shortcut, pixels that a 1x1 convolution uses wait in the place of its output, which is larger.",
+        shortcut_pixels.copy_shortcut_pixels,
+    ),
 )
 """The passes in the order in which they run."""
 
@@ -165,7 +171,7 @@ def simplify(
     keep: Collection[int] = (),
     like: Sequence[Channels] | None = None,
     *,
-    for_speed: bool = False,
+    goal: str = "balanced",
 ) -> Simplified:
     """Applies all lossless passes, and repeats them while one enables another.
 
@@ -174,13 +180,16 @@ def simplify(
         without: names of passes to leave out, or `all`.
         keep: tensors that must stay, with the same bits, for instance because they are in external buffers.
         like: the `channels` of another model of the same structure: the same channels go here, and no others.
-        for_speed: true to leave out `pad-into-window`, which always saves flash, where the model takes more instructions with it,
-            by estimate.
+        goal: what the model is to be planned for, as for `kibi.plan`. For `speed`, `pad-into-window`, which always saves flash, is
+            left out where the model takes more instructions with it, by estimate; for `speed` and `flash`, `shortcut-pixels`,
+            which takes both for less RAM.
 
     Raises:
         InputError: there is no pass of a name.
     """
-    if for_speed and ALL not in without and any(isinstance(node.op, Pad) for node in graph.nodes):
+    if goal != "balanced" and ALL not in without and shortcut_pixels.may_apply(graph):
+        without = {*without, shortcut_pixels.NAME}
+    if goal == "speed" and ALL not in without and any(isinstance(node.op, Pad) for node in graph.nodes):
         padded = simplify(graph, {*without, pad_into_window.NAME}, keep, like)
         if pad_into_window.saved_instructions(padded.graph) < 0:
             return padded

@@ -50,8 +50,8 @@ def simplified_model(
 ) -> "Simplified":
     """What the lossless passes make of a model for a goal; tensors in external buffers, also those of a saved plan, stay.
 
-    A saved plan for speed may have been made of the model with or without the passes that cost instructions: it says which by what
-    it fits.
+    A saved plan may have been made of the model without the passes that save what another goal does not ask for: it says which by
+    what it fits.
 
     Raises:
         ModelError: it cannot be loaded, or has no such signature.
@@ -60,17 +60,21 @@ def simplified_model(
     """
     import kibi  # noqa: PLC0415
     from kibi.passes import simplify  # noqa: PLC0415
+    from kibi.passes.shortcut_pixels import NAME as SHORTCUT_PIXELS  # noqa: PLC0415
     from kibi.planner import load_plan  # noqa: PLC0415
     from kibi.runtime.preallocated import tensor_index  # noqa: PLC0415
-    from kibi.selection import Goal, goal_named  # noqa: PLC0415
+    from kibi.selection import goal_named  # noqa: PLC0415
 
     graph = kibi.load(path, signature, decompress=decompress)
     loaded = load_plan(plan) if isinstance(plan, Path) else plan
     saved = () if loaded is None else _made(graph, loaded.external_buffers)
     keep = [tensor_index(graph, tensor) for tensor in (*external_buffers, *saved)]
-    is_fast = (goal_named(goal) if loaded is None else loaded.goal) is Goal.SPEED
-    made = simplify(graph, without or (), keep, for_speed=is_fast)
-    return made if loaded is None or not is_fast or _fits(made.graph, loaded) else simplify(graph, without or (), keep)
+    left = without or []
+    made = simplify(graph, left, keep, goal=goal_named(goal) if loaded is None else loaded.goal)
+    if loaded is None or _fits(made.graph, loaded):
+        return made
+    others = (simplify(graph, names, keep) for names in (left, [*left, SHORTCUT_PIXELS]))
+    return next((each for each in others if _fits(each.graph, loaded)), made)
 
 
 def _fits(graph: "Graph", plan: "Plan") -> bool:
