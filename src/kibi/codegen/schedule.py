@@ -14,7 +14,7 @@ MOST_EXTRA_BYTES = 64
 """Bytes of flash that code may take beyond a table, because it is easier to read, to debug and to bound in time."""
 _RUNS_DRIVER_BYTES = 100
 _STEPS_DRIVER_BYTES = 80
-_RANGE_BYTES = 24
+_RANGE_BYTES = 16
 _LINES_DRIVER_BYTES = 210
 _POINTER_BYTES = 4
 """Estimated bytes that tables need besides their entries: drivers for runs, steps and lines; in each function the loop over several

@@ -367,26 +367,28 @@ class _Asked:
             if fitting is not None:
                 return fitting
         by_row = plan_by_row(self.graph, self.target, orders=orders, effort=orders.effort, by_run=self.by_run)
-        if self.by_run:
-            by_row = self._settled(by_row, orders)
         by_tensor = self.whole_tensors(orders, by_row.arena_bytes)
         if by_tensor.arena_bytes <= by_row.arena_bytes and not by_tensor.proven_optimal:
             by_tensor = self.whole_tensors(orders)  # the search ended where it fitted
         best = by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
         return replace(best, least_bytes=min(by_row.least_bytes, by_tensor.least_bytes))
 
-    def _settled(self, made: Plan, orders: OrderSearch) -> Plan:
-        """The plan of the order with fewer bytes near the peak, if it can be placed in fewer bytes; else the one that is given.
-
-        Small arenas are not worth the work.
-        """
-        if made.arena_bytes < _LEAST_SETTLED:
-            return made
-        runs = orders.settled(made.runs)
+    def settled(self, made: Plan) -> Plan | None:
+        """The plan of an order with fewer bytes near the peak, if it may be placed in fewer bytes; None for small arenas, too."""
+        alternates = len({run.node for run in made.runs}) < len(made.runs)
+        if not (self.by_run and self.runs is None and alternates) or made.arena_bytes < _LEAST_SETTLED:
+            return None
+        runs = OrderSearch(self.graph, made.effort).settled(made.runs)
         if runs == made.runs or least_by_run(self.graph, runs) >= least_by_run(self.graph, made.runs):
-            return made
-        calm = plan_by_row(self.graph, self.target, runs=runs, effort=orders.effort, by_run=True)
-        return replace(calm, order_bound_bytes=made.order_bound_bytes, least_bytes=made.least_bytes)
+            return None
+        calm = plan_by_row(self.graph, self.target, runs=runs, effort=made.effort, by_run=True)
+        return replace(
+            calm,
+            effort=made.effort,
+            limited=made.limited,
+            order_bound_bytes=made.order_bound_bytes,
+            least_bytes=made.least_bytes,
+        )
 
     def _fastest_first(self, orders: OrderSearch, ram_bytes: int) -> Iterator[Plan]:
         """Plans that may fit: whole tensors; then by the row, but with as few runs as the bytes allow."""
@@ -412,6 +414,18 @@ class _Asked:
 
 
 def _with_scratch_placed(asked: _Asked, made: Plan, best_of: _BestOf) -> Plan:
+    """Returns the plan with scratch as of `_with_scratch_chosen`, or that of a settled order if it is smaller.
+
+    Arguments as of that function.
+    """
+    found, calm = _with_scratch_chosen(asked, made, best_of), asked.settled(made)
+    if calm is None:
+        return found
+    other = _with_scratch_chosen(asked, calm, best_of)
+    return other if other.arena_bytes < found.arena_bytes else found
+
+
+def _with_scratch_chosen(asked: _Asked, made: Plan, best_of: _BestOf) -> Plan:
     """Returns the plan with its steps joined, and with as much scratch as is of use where bytes are free.
 
     Scratch has a place for each run of its node where that is asked for, and is worth its price or needed to fit. There is as

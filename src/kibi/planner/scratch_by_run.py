@@ -49,7 +49,11 @@ def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1, *, roo
         room_bytes: the most scratch of a run; 0: as much as the plan gives to its node, but no blocks side by side.
     """
     roomy = with_room(graph, [room_bytes] * len(graph.nodes) if room_bytes else rooms(plan, graph)).calls
-    calls = tuple(apart_call(graph, node, call) for node, call in enumerate(roomy))
+    # What may grow again where bytes are free is placed with less.
+    calls = tuple(
+        call if room_bytes and _constant_bytes(call) < _MANY_BYTES else apart_call(graph, node, call)
+        for node, call in enumerate(roomy)
+    )
     made = Followed.of(graph, plan.runs).scratch(range(len(graph.nodes)))
     several = {each.nodes[0] for each, after in pairwise(made) if each.nodes == after.nodes}
     if not several or not all(may_vary(graph, node) for node in several):
@@ -142,6 +146,10 @@ def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
         read += few_steps * read_bytes(narrow.get(node, call))
         read += (graph.views[node].steps - few_steps) * read_bytes(call)
     return read
+
+
+def _constant_bytes(call: KernelCall) -> int:
+    return sum(data.nbytes for data in call.constants.values())
 
 
 def _levels(buffers: Sequence[Buffer], rules: Sequence[PairRule], steps: int) -> Ints:
@@ -286,7 +294,7 @@ class _Runs:
 
     def _grown_sizes(self, node: int) -> list[int]:
         """Of each run: that of the larger of two calls, if it has room for it, else of the smaller."""
-        if sum(data.nbytes for data in self.calls[node].constants.values()) < _MANY_BYTES:
+        if _constant_bytes(self.calls[node]) < _MANY_BYTES:
             return self._usual_sizes(node)
         wide, narrow = self._two_calls(node)
         return [(wide if wide.scratch_bytes <= room else narrow).scratch_bytes for room in self._rooms(node)]
