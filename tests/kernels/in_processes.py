@@ -22,7 +22,7 @@ class LoadedKernels:
         self._kept: list[object] = []
 
     def call(self, call: KernelCall, output: int, rows: Sequence[int], output_bytes: int = 0) -> None:
-        """Call a kernel, with its scratch where memory ends behind it."""
+        """Call a kernel. Its scratch ends where readable memory ends."""
         del output_bytes
         pointers = (ctypes.c_void_p * len(rows))(*(row or None for row in rows))
         scratch = self.place(np.zeros(call.scratch_bytes, np.int8)) if call.scratch_bytes else None

@@ -322,7 +322,7 @@ class _Runs:
 
 
 def _down_to(graph: LoweredGraph, node: int, call: KernelCall, size_bytes: int) -> list[KernelCall]:
-    """A call, and those with ever less scratch, to the first that takes no more than so many bytes; or as far as they go."""
+    """A call and its smaller calls, in descending order of scratch, up to the first that fits into so many bytes, if one does."""
     found = [call]
     while found[-1].scratch_bytes > size_bytes:
         smaller = narrower_call(graph, node, found[-1])

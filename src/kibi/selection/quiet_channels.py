@@ -1,6 +1,6 @@
 """Channels of convolutions of floats that are constants while the input is small: their sums are lost in the rounding of the bias.
 
-Training with a penalty on weights leaves such channels behind: their weights are hardly different from zero.
+A penalty on weights during training makes such channels: it moves all their weights close to zero.
 """
 
 from dataclasses import dataclass
@@ -80,6 +80,6 @@ def _limits(
     is_known = np.isfinite(bias) & (bias != 0)
     usable = np.where(is_known, room - 2 * count * _TINY, 0.0)
     most = float(np.finfo(np.float32).max) / 2
-    # Weights of zero let any input through: a reach of almost nothing stands for theirs.
+    # If all weights are zero, any input is small enough. The smallest positive number replaces their reach.
     limits = usable * (1 - 2.0**-20) / np.maximum(reach, _TINY)
     return np.minimum(np.where(usable > 0, limits, 0.0), most)
