@@ -27,7 +27,7 @@ WIDE_KERNELS = (
     "kibi_fully_connected_f32", "kibi_fully_connected_f32_accumulate", "kibi_fully_connected_s16",
     "kibi_fully_connected_s16_accumulate", "kibi_log_softmax_s8", "kibi_lstm_f32", "kibi_lstm_s16", "kibi_lstm_s8",
     "kibi_lstm_s8_blocks", "kibi_softmax_s8", "kibi_softmax_s8_s16", "kibi_svdf_f32", "kibi_svdf_s8", "kibi_svdf_s8_s16",
-    "kibi_svdf_s8_blocks",
+    "kibi_svdf_s8_blocks", "kibi_svdf_s8_s16_blocks",
 )  # fmt: skip
 """Kernels of s16 and of floats, with states and of SOFTMAX: in one image, because building several takes longer."""
 

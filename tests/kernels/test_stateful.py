@@ -8,7 +8,14 @@ import pytest
 import kibi
 from kibi.engines import HostEngine
 from kibi.ir import KernelCall, NodeView
-from kibi.kernels.params.recurrent import LstmS8BlocksParams, LstmS8Params, SvdfS8BlocksParams, SvdfS8Params
+from kibi.kernels.params.recurrent import (
+    LstmS8BlocksParams,
+    LstmS8Params,
+    SvdfS8BlocksParams,
+    SvdfS8Params,
+    SvdfS8S16BlocksParams,
+    SvdfS8S16Params,
+)
 from kibi.quant import requantize
 from kibi.runtime import seeded_inputs
 from kibi.selection.lstm_blocks import LSTM_BLOCKS
@@ -91,7 +98,7 @@ def test_drawn_models_equal_the_reference(kernels: Kernels, operator: str) -> No
 
 def _packed(view: NodeView) -> KernelCall | None:
     call = view.op.kernel_call(view)
-    return next((each.pack(call) for each in (LSTM_BLOCKS, SVDF_BLOCKS) if each.of == call.kernel), None)
+    return next((each.pack(call) for each in (LSTM_BLOCKS, *SVDF_BLOCKS) if each.of == call.kernel), None)
 
 
 def test_lstms_in_blocks_equal_the_reference(kernels: Kernels) -> None:
@@ -158,19 +165,24 @@ def test_scales_of_gates_round_as_the_rule_does() -> None:
 
 
 def _svdf(
-    c: Seeded, depth: int, units: int, memory: int, batches: int = 1, *, is_usual: bool = False
+    c: Seeded, depth: int, units: int, memory: int, batches: int = 1, *, is_s16: bool = False
 ) -> tuple[NodeView, Case]:
-    case = integer_svdf(c, (batches, depth), 1, units, memory, is_usual=is_usual)
+    """A layer as trained ones are."""
+    case = integer_svdf(c, (batches, depth), 1, units, memory, is_usual=not is_s16, is_usual_s16=is_s16)
     return graph_of(case).views[0], case
+
+
+def _drawn_svdf(seed: int, *, is_s16: bool) -> tuple[NodeView, Case]:
+    c = Seeded(seed)
+    sizes = c.integer(1, 21), c.one_of((4, 8, 12)), c.one_of((8, 8, 12, 16, 32)), c.one_of((1, 1, 2))
+    return _svdf(c, *sizes, is_s16=is_s16)
 
 
 def test_svdfs_in_blocks_equal_the_reference(kernels: Kernels) -> None:
     """Vectors of one to five fours and every rest, blocks, memories of eight and more, batches, both forms of weights."""
     found, mixed = set[tuple[int, bool]](), 0
     for seed in range(amount(60, 500)):
-        c = Seeded(seed)
-        sizes = c.integer(1, 21), c.one_of((4, 8, 12)), c.one_of((8, 8, 12, 16, 32)), c.one_of((1, 1, 2))
-        view, case = _svdf(c, *sizes, is_usual=True)
+        view, case = _drawn_svdf(seed, is_s16=False)
         packed = _packed(view)
         if packed is not None:
             _check(kernels, view, case, seed, packed)
@@ -178,6 +190,21 @@ def test_svdfs_in_blocks_equal_the_reference(kernels: Kernels) -> None:
             found.add((params.paired_blocks * 4 // params.units, params.output_switch % 256 > 0))
             mixed += 0 < params.paired_blocks * 4 < params.units
     assert found == {(0, False), (0, True), (1, False), (1, True)}
+    assert mixed > 2
+
+
+def test_svdfs_with_states_of_s16_in_blocks_equal_the_reference(kernels: Kernels) -> None:
+    """The same; results are shifted to the left, to the right, and not at all."""
+    found, mixed = set[tuple[int, int]](), 0
+    for seed in range(amount(60, 500)):
+        view, case = _drawn_svdf(seed, is_s16=True)
+        packed = _packed(view)
+        if packed is not None:
+            _check(kernels, view, case, seed, packed)
+            params = packed.params_as(SvdfS8S16BlocksParams)
+            found.add((params.paired_blocks * 4 // params.units, int(np.sign(params.result_shift))))
+            mixed += 0 < params.paired_blocks * 4 < params.units
+    assert found == {(form, sign) for form in (0, 1) for sign in (-1, 0, 1)}
     assert mixed > 2
 
 
@@ -189,26 +216,40 @@ def test_svdfs_whose_filters_are_no_fours_read_their_own_weights(kernels: Kernel
         _check(kernels, graph_of(case).views[0], case, seed)
 
 
+@pytest.mark.parametrize("is_s16", [False, True], ids=["s8", "s16"])
 @pytest.mark.parametrize("seed", range(amount(2, 20)))
-def test_plain_c_of_svdfs_in_blocks_equals_the_reference(seed: int, tmp_path: Path) -> None:
+def test_plain_c_of_svdfs_in_blocks_equals_the_reference(seed: int, is_s16: bool, tmp_path: Path) -> None:
     """On this machine, run after run: packed pairs, bytes, elements after whole fours, long memories."""
-    graph = graph_of(_svdf(Seeded(seed), 6 + seed, 8, (12, 8)[seed % 2], is_usual=True)[1])
+    graph = graph_of(_svdf(Seeded(seed), 6 + seed, 8, (12, 8)[seed % 2], is_s16=is_s16)[1])
     plan = kibi.plan(graph, target="cortex-m4")
-    assert plan.kernels == ("kibi_svdf_s8_blocks",)
+    assert plan.kernels == (("kibi_svdf_s8_blocks", "kibi_svdf_s8_s16_blocks")[is_s16],)
     engine, wanted = HostEngine(kibi.compile(graph, plan, tmp_path)), kibi.Interpreter(graph, plan)
     for turn in range(10):
         inputs = seeded_inputs(graph, turn)
         assert_same(graph, engine.run(inputs), wanted.run(inputs))
 
 
+_UNFIT: tuple[dict[str, object], ...] = (
+    {"filters_per_unit": 2, "units": 4}, {"units": 6}, {"memory": 10}, {"memory": 4}, {"output_shift": 1},
+)  # fmt: skip
+
+
 def test_svdfs_that_blocks_cannot_compute_are_refused() -> None:
     """Several filters a unit, units or memories that are no fours, short memories, sums that are shifted to the left."""
-    found = (_svdf(Seeded(seed), 5, 8, 12, is_usual=True)[0] for seed in range(100))
+    found = (_svdf(Seeded(seed), 5, 8, 12)[0] for seed in range(100))
     view = next(view for view in found if _packed(view) is not None)
     given = view.op.kernel_call(view).params_as(SvdfS8Params)
+    for fields in (*_UNFIT, {"feature_shift": 0}):
+        assert SVDF_BLOCKS[0].pack(KernelCall("kibi_svdf_s8", given.replaced(**fields))) is None
+
+
+def test_svdfs_with_states_of_s16_that_blocks_cannot_compute_are_refused() -> None:
+    """The same; results that are shifted too far to the left, sums beyond 24 bits, a small multiplier of outputs."""
+    found = (_svdf(Seeded(seed), 5, 8, 12, is_s16=True)[0] for seed in range(100))
+    view = next(view for view in found if _packed(view) is not None)
+    given = view.op.kernel_call(view).params_as(SvdfS8S16Params)
     others: tuple[dict[str, object], ...] = (
-        {"filters_per_unit": 2, "units": 4}, {"units": 6}, {"memory": 10}, {"memory": 4}, {"feature_shift": 0},
-        {"output_shift": 1},
+        {"feature_shift": 7}, {"feature_bias": np.full(8, 1 << 23, np.int32)}, {"output_multiplier": (1 << 30) - 1},
     )  # fmt: skip
-    for fields in others:
-        assert SVDF_BLOCKS.pack(KernelCall("kibi_svdf_s8", given.replaced(**fields))) is None
+    for fields in (*_UNFIT, *others):
+        assert SVDF_BLOCKS[1].pack(KernelCall("kibi_svdf_s8_s16", given.replaced(**fields))) is None

@@ -109,12 +109,15 @@ def test_convolutions_of_int16_with_packed_constants_agree() -> None:
 
 
 def test_svdfs_with_packed_weights_agree() -> None:
-    """Of both forms, with and without elements after whole fours, and with long memories."""
+    """Of both forms and both kinds of states, with and without elements after whole fours, and with long memories."""
     kernels = set[str]()
-    for seed in range(6):
-        graph = graph_of(integer_svdf(Seeded(seed), (1, 4 + seed), 1, 8, (8, 12)[seed % 2], is_usual=True))
+    for seed in range(12):
+        is_s16, memory = seed % 2 == 1, (8, 12)[seed // 2 % 2]
+        graph = graph_of(
+            integer_svdf(Seeded(seed), (1, 4 + seed), 1, 8, memory, is_usual=not is_s16, is_usual_s16=is_s16)
+        )
         kernels |= _compare(graph, "cortex-m4")
-    assert "kibi_svdf_s8_blocks" in kernels
+    assert kernels >= {"kibi_svdf_s8_blocks", "kibi_svdf_s8_s16_blocks"}
 
 
 @pytest.mark.parametrize("goal", ["speed", "flash"])

@@ -52,10 +52,27 @@ def _float_svdf(c: Choices, shape: tuple[int, int], rank: int, filters: int, mem
 
 
 def integer_svdf(
-    c: Choices, shape: tuple[int, int], rank: int, filters: int, memory: int, *, is_usual: bool = False
+    c: Choices,
+    shape: tuple[int, int],
+    rank: int,
+    filters: int,
+    memory: int,
+    *,
+    is_usual: bool = False,
+    is_usual_s16: bool = False,
 ) -> Case:
-    """Of s8, with a state of s8 or of s16; `is_usual`: of s8, shifted as much as a trained layer, after a RELU or without."""
-    b, is_wide = ModelBuilder(), not is_usual and flip(c)
+    """Of s8, with a state of s8 or of s16.
+
+    Args:
+        c: what is drawn.
+        shape: `[batches, depth]`.
+        rank: filters of a unit.
+        filters: of all units.
+        memory: results that a filter keeps.
+        is_usual: with a state of s8, shifted as much as a trained layer, after a RELU or without.
+        is_usual_s16: the same with a state of s16, whose results have about the scale of the sums.
+    """
+    b, is_wide = ModelBuilder(), is_usual_s16 or (not is_usual and flip(c))
     batches, depth = shape
     dtype = DType.S16 if is_wide else DType.S8
     source, weights, time = scale(c, -12, 0), scale(c, -12, 0), scale(c, -16, -5)
@@ -68,6 +85,11 @@ def integer_svdf(
         state = float(np.float32(source * weights * first))
         sums = float(np.float32(state) * np.float32(time))
         output, bias_ends = float(np.float32(sums * second)), (1 << 8, 1 << 12, 1 << 29)
+    if is_usual_s16:
+        first, second = ((1 + c.integer(0, 4095) / 4096) * 2 ** c.integer(*powers) for powers in ((-7, 7), (8, 16)))
+        state = float(np.float32(source * weights * first))
+        sums = float(np.float32(state) * np.float32(time))
+        output = float(np.float32(sums * second))
     # 2**31 less the bias holds as many products of s16, and their sums.
     most = 127 if dtype is DType.S8 else min(32767, (1 << 15) // (2 * memory * rank))
     rng = np.random.default_rng(c.integer(0, (1 << 32) - 1))

@@ -1,4 +1,4 @@
-"""SVDFs of s8 with one filter a unit, four units in a block of weights."""
+"""SVDFs of s8 with one filter a unit, four units in a block of weights; what filters keep is of s8 or of s16."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,13 +6,19 @@ from numpy.typing import NDArray
 from kibi.dtypes import Array
 from kibi.ir import KernelCall
 from kibi.kernels.params.needed_parts import needed_parts
-from kibi.kernels.params.recurrent import SvdfS8BlocksParams, SvdfS8Params
+from kibi.kernels.params.recurrent import (
+    SvdfS8BlocksParams,
+    SvdfS8Params,
+    SvdfS8S16BlocksParams,
+    SvdfS8S16Params,
+)
 from kibi.quant import Multiplier, wrap_s32
-from kibi.selection.packed_pairs import fit_words, packed_pairs, starts, words
+from kibi.selection.packed_pairs import SUM_LIMIT, fit_words, packed_pairs, starts, words
 from kibi.selection.switched_rounding import SwitchedRounding, switched_rounding, with_near_ends
 from kibi.selection.variant import Goal, Variant
 
 _KERNEL = "kibi_svdf_s8_blocks"
+_KERNEL_S16 = "kibi_svdf_s8_s16_blocks"
 
 _BLOCK = 4
 _LEAST_MEMORY = 8
@@ -23,42 +29,35 @@ _MOST_RESULT_SWITCH = 1 << _RESULT_BITS
 _MOST_OUTPUT_SWITCH = 31
 _SWITCHED_SUM = 1 << 27
 """Of outputs, sums that have a switch stay below it in magnitude."""
+_MOST_SHIFT = 6
+"""Of results of s16: with it, twice the sum has as many bits as 256 times the sum."""
+_LEAST_MULTIPLIER = 1 << 30
+"""Of outputs of what is kept in s16: the kernel takes twice the multiplier as a number below zero."""
 
 
 def pack(call: KernelCall) -> KernelCall | None:
     """Packs a call of `kibi_svdf_s8`; returns None for other shapes, or where one product does not round its sums."""
     given = call.params_as(SvdfS8Params)
-    memory, depth, units = given.memory, given.depth, given.units
-    if given.filters_per_unit > 1 or units % _BLOCK or memory % 4 or memory < _LEAST_MEMORY:
+    if not _has_blocks(given):
         return None
-    times = given.weights_time.reshape(units, memory).astype(np.int64)
-    weights = given.weights_feature.reshape(units, depth).astype(np.int64)
+    times = given.weights_time.reshape(given.units, given.memory).astype(np.int64)
+    weights = given.weights_feature.reshape(given.units, given.depth).astype(np.int64)
     rounded = _rounded(given, weights, times)
     if rounded is None:
         return None
     results, outputs, bias = rounded
-    whole = depth - depth % 4
-    rest = np.pad(weights[:, whole:], ((0, 0), (0, -depth % 4)))
-    features = np.concatenate([rest, weights[:, :whole]], axis=1) if depth % 4 else weights
     kept = _in_bytes(times, bias, outputs.addend)
-    first = memory // 4 - 2
+    first = given.memory // 4 - 2
     ordered = np.concatenate([kept[:, 1 : 1 + first], kept[:, :1], kept[:, 1 + first :]], axis=1)
-    blocks = [slice(unit, unit + _BLOCK) for unit in range(0, units, _BLOCK)]
-    are_paired = [fit_words(packed_pairs(features[block])) for block in blocks]
-    made = [
-        np.concatenate(
-            [_sums(features[block], given.feature_bias[block], results.addend, is_paired), ordered[block].reshape(-1)]
-        )
-        for block, is_paired in zip(blocks, are_paired, strict=True)
-    ]
+    blocks, paired_blocks = _blocks(given, results.addend, ordered)
     params = SvdfS8BlocksParams(
-        weights=np.concatenate(made),
+        weights=blocks,
         batches=given.batches,
-        depth=depth,
-        units=units,
-        memory=memory,
+        depth=given.depth,
+        units=given.units,
+        memory=given.memory,
         state_zero_point=given.state_zero_point,
-        paired_blocks=sum(are_paired),
+        paired_blocks=paired_blocks,
         result_factor=results.factor,
         result_switch=results.switch,
         output_factor=outputs.factor,
@@ -68,6 +67,66 @@ def pack(call: KernelCall) -> KernelCall | None:
     return KernelCall(
         _KERNEL, params, inplace_distance_bytes=call.inplace_distance_bytes, features=needed_parts(params)
     )
+
+
+def pack_s16(call: KernelCall) -> KernelCall | None:
+    """Packs a call of `kibi_svdf_s8_s16`; returns None for other shapes, or where sums or their scales are out of range."""
+    given = call.params_as(SvdfS8S16Params)
+    if not _has_blocks(given):
+        return None
+    weights = given.weights_feature.reshape(given.units, given.depth).astype(np.int64)
+    least, most = _both(*_ends(weights, given.feature_bias))
+    are_scaled = given.feature_shift <= _MOST_SHIFT and given.output_shift < 0
+    if max(-least, most) >= SUM_LIMIT or not are_scaled or given.output_multiplier < _LEAST_MULTIPLIER:
+        return None
+    pairs = np.ascontiguousarray(given.weights_time.astype(np.int16)).view("<i4").reshape(given.units, -1)
+    blocks, paired_blocks = _blocks(given, 0, np.concatenate([given.bias[:, None], pairs], axis=1).astype(np.int32))
+    params = SvdfS8S16BlocksParams(
+        weights=blocks,
+        batches=given.batches,
+        depth=given.depth,
+        units=given.units,
+        memory=given.memory,
+        paired_blocks=paired_blocks,
+        result_multiplier=given.feature_multiplier,
+        result_shift=given.feature_shift,
+        output_multiplier=given.output_multiplier,
+        output_shift=given.output_shift,
+        output_zero_point=given.output_zero_point,
+    )
+    return KernelCall(
+        _KERNEL_S16, params, inplace_distance_bytes=call.inplace_distance_bytes, features=needed_parts(params)
+    )
+
+
+def _has_blocks(given: SvdfS8Params | SvdfS8S16Params) -> bool:
+    """True if the kernels compute layers of this shape."""
+    is_one = given.filters_per_unit == 1 and given.units % _BLOCK == 0
+    return is_one and given.memory % 4 == 0 and given.memory >= _LEAST_MEMORY
+
+
+def _blocks(
+    given: SvdfS8Params | SvdfS8S16Params, addend: int, kept: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], int]:
+    """Returns all blocks of weights, and how many of them have packed pairs.
+
+    Args:
+        given: the layer.
+        addend: what all sums over the input start from beside 256 times their bias.
+        kept: `[units, words]`, what a unit's results are weighted with.
+    """
+    depth = given.depth
+    weights = given.weights_feature.reshape(given.units, depth).astype(np.int64)
+    whole = depth - depth % 4
+    rest = np.pad(weights[:, whole:], ((0, 0), (0, -depth % 4)))
+    features = np.concatenate([rest, weights[:, :whole]], axis=1) if depth % 4 else weights
+    units = [slice(unit, unit + _BLOCK) for unit in range(0, given.units, _BLOCK)]
+    are_paired = [fit_words(packed_pairs(features[block])) for block in units]
+    made = [
+        np.concatenate([_sums(features[block], given.feature_bias[block], addend, is_paired), kept[block].reshape(-1)])
+        for block, is_paired in zip(units, are_paired, strict=True)
+    ]
+    return np.concatenate(made), sum(are_paired)
 
 
 def _rounded(
@@ -135,4 +194,7 @@ def _raised(bias: Array, factor: int, addend: int) -> NDArray[np.int32]:
     return raised
 
 
-SVDF_BLOCKS = Variant(_KERNEL, "kibi_svdf_s8", "armv7em", frozenset(Goal), pack)
+SVDF_BLOCKS = (
+    Variant(_KERNEL, "kibi_svdf_s8", "armv7em", frozenset(Goal), pack),
+    Variant(_KERNEL_S16, "kibi_svdf_s8_s16", "armv7em", frozenset(Goal), pack_s16),
+)

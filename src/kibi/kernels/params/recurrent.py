@@ -1,5 +1,6 @@
 """Parameters of the kernels of layers that remember: UNIDIRECTIONAL_SEQUENCE_LSTM and SVDF."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from kibi.dtypes import Array, DType
@@ -229,8 +230,8 @@ class SvdfS8Params(_SvdfFiltersParams, kernels=("kibi_svdf_s8",), pointers_first
     """
 
 
-class SvdfS8BlocksParams(_SvdfParams, kernels=("kibi_svdf_s8_blocks",), pointers_first=True):
-    """SVDF of s8 with a state of s8 and one filter a unit, in blocks of four units."""
+class _SvdfBlocksParams(_SvdfParams):
+    """SVDF of s8 with one filter a unit, in blocks of four units."""
 
     weights: Array = array(
         DType.S32,
@@ -243,25 +244,58 @@ class SvdfS8BlocksParams(_SvdfParams, kernels=("kibi_svdf_s8_blocks",), pointers
     memory: int = number(
         DType.S32, "results of each filter that are kept, the newest ones: a multiple of 4, at least 8"
     )
-    state_zero_point: int = number(DType.S32, "-128 … 127")
     paired_blocks: int = number(DType.S32, "of packed pairs; the others have a weight in each byte")
-    result_factor: int = number(DType.S32, "0 … 2**31 - 1: rule N55, of results, with 12 bits of a fraction")
-    result_switch: int = number(DType.S32, "0 … 4096")
-    output_factor: int = number(DType.S32, "0 … 2**31 - 1: the same of outputs, with 8 bits of a fraction")
-    output_switch: int = number(DType.S32, "-32768 … 32767: 0 … 31, plus 256 times the output's zero point")
     contract = """
         require: 0 <= paired_blocks <= units // 4
         require: 8 <= memory
         require: units == units // 4 * 4
         require: memory == memory // 4 * 4
+    """
+
+
+def _parts(kernel: str) -> Mapping[str, tuple[str, ...]]:
+    """The parts of a kernel of blocks."""
+    return MappingProxyType(
+        {
+            f"KIBI_{kernel}_OF_PAIRS": ("paired_blocks <= 0",),
+            f"KIBI_{kernel}_OF_BYTES": ("units // 4 <= paired_blocks",),
+            f"KIBI_{kernel}_OF_LONG_MEMORIES": ("memory <= 8",),
+        }
+    )
+
+
+class SvdfS8BlocksParams(_SvdfBlocksParams, kernels=("kibi_svdf_s8_blocks",), pointers_first=True):
+    """SVDF of s8 with a state of s8 and one filter a unit, in blocks of four units."""
+
+    state_zero_point: int = number(DType.S32, "-128 … 127")
+    result_factor: int = number(DType.S32, "0 … 2**31 - 1: rule N55, of results, with 12 bits of a fraction")
+    result_switch: int = number(DType.S32, "0 … 4096")
+    output_factor: int = number(DType.S32, "0 … 2**31 - 1: the same of outputs, with 8 bits of a fraction")
+    output_switch: int = number(DType.S32, "-32768 … 32767: 0 … 31, plus 256 times the output's zero point")
+    contract = """
         array weights: units * (2 + ceil(depth, 4) + memory // 4) + units // 4
         state: batches * units * memory // 4 of 4
     """
+    parts = _parts("SVDF_S8_BLOCKS")
+
+
+class SvdfS8S16BlocksParams(_SvdfBlocksParams, kernels=("kibi_svdf_s8_s16_blocks",), pointers_first=True):
+    """SVDF of s8 with a state of s16 and one filter a unit, in blocks of four units."""
+
+    result_multiplier: int = number(DType.S32, "0 … 2**31 - 1")
+    result_shift: int = number(DType.S32, "-31 … 6")
+    output_multiplier: int = number(DType.S32, "2**30 … 2**31 - 1")
+    output_shift: int = number(DType.S32, "-31 … -1")
+    output_zero_point: int = number(DType.S32, "-128 … 127")
+    contract = """
+        array weights: units * (2 + ceil(depth, 4) + memory // 2) + units // 4
+        state: batches * units * memory // 2 of 4
+    """
     parts = MappingProxyType(
         {
-            "KIBI_SVDF_S8_BLOCKS_OF_PAIRS": ("paired_blocks <= 0",),
-            "KIBI_SVDF_S8_BLOCKS_OF_BYTES": ("units // 4 <= paired_blocks",),
-            "KIBI_SVDF_S8_BLOCKS_OF_LONG_MEMORIES": ("memory <= 8",),
+            **_parts("SVDF_S8_S16_BLOCKS"),
+            "KIBI_SVDF_S8_S16_BLOCKS_TO_THE_RIGHT": ("0 <= result_shift",),
+            "KIBI_SVDF_S8_S16_BLOCKS_TO_THE_LEFT": ("result_shift <= -1",),
         }
     )
 

@@ -82,14 +82,20 @@ typedef struct {
 void kibi_svdf_s8_s16(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_s16_params *params, void *scratch,
                       void *const *states);
 
+/* A block of weights of the kernels below is that of four units with one filter each. It has four words that the sums over the input
+ * start from, a word whose lowest bit is its form, then four words for each four elements, one of each filter: of packed pairs, as of
+ * kibi_fully_connected_s8_blocks, if the bit is 0, else with the first element's weight in the lowest byte. If elements are left after
+ * whole fours, they come first, with zeros as weights of what is after them. Sums are 256 times the true ones, plus what they start
+ * from. Then it has for each unit what its results are weighted with. */
+
 typedef struct {
     const int32_t *weights;   /* blocks of units; the kernel's header describes a block */
     int32_t batches;
     int32_t depth;            /* elements of an input vector */
     int32_t units;            /* a multiple of 4 */
     int32_t memory;           /* results of each filter that are kept, the newest ones: a multiple of 4, at least 8 */
-    int32_t state_zero_point; /* -128 ... 127 */
     int32_t paired_blocks;    /* of packed pairs; the others have a weight in each byte */
+    int32_t state_zero_point; /* -128 ... 127 */
     int32_t result_factor;    /* 0 ... 2**31 - 1: rule N55, of results, with 12 bits of a fraction */
     int32_t result_switch;    /* 0 ... 4096 */
     int32_t output_factor;    /* 0 ... 2**31 - 1: the same of outputs, with 8 bits of a fraction */
@@ -97,13 +103,29 @@ typedef struct {
 } kibi_svdf_s8_blocks_params;
 
 /* SVDF of int8 with a state of int8 and one filter a unit, from packed weights: output, rows and scratch as of kibi_svdf_s8; states,
- * too, aligned to 4. A block of weights is that of four units. It has four words that the sums over the input start from, a word whose lowest bit is
- * its form, then four words for each four elements, one of each filter: of packed pairs, as of kibi_fully_connected_s8_blocks, if the bit
- * is 0, else with the first element's weight in the lowest byte. If elements are left after whole fours, they come first, with zeros as weights of what is after them.
- * Then it has for each unit the words of the weights of all but the last eight results that are kept, with a weight in each byte, a word
- * that their sum starts from, which includes -zero point of the state * the sum of the weights, and the last two words. Sums are 256
- * times the true ones, plus an addend: rule N55. */
+ * too, aligned to 4. In the weights a unit has the words of all but the last eight results that are kept, with a weight in each byte, a
+ * word that their sum starts from, which includes -zero point of the state * the sum of the weights, and the last two words. All sums
+ * start from an addend, too: rule N55. */
 void kibi_svdf_s8_blocks(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_blocks_params *params, void *scratch,
                          void *const *states);
+
+typedef struct {
+    const int32_t *weights;    /* blocks of units; the kernel's header describes a block */
+    int32_t batches;
+    int32_t depth;             /* elements of an input vector */
+    int32_t units;             /* a multiple of 4 */
+    int32_t memory;            /* results of each filter that are kept, the newest ones: a multiple of 4, at least 8 */
+    int32_t paired_blocks;     /* of packed pairs; the others have a weight in each byte */
+    int32_t result_multiplier; /* 0 ... 2**31 - 1 */
+    int32_t result_shift;      /* -31 ... 6 */
+    int32_t output_multiplier; /* 2**30 ... 2**31 - 1 */
+    int32_t output_shift;      /* -31 ... -1 */
+    int32_t output_zero_point; /* -128 ... 127 */
+} kibi_svdf_s8_s16_blocks_params;
+
+/* SVDF of int8 with a state of int16 and one filter a unit, from packed weights: output, rows and scratch as of kibi_svdf_s8_s16; states,
+ * too, aligned to 4. In the weights a unit has a word that the sum of its results starts from, then words with two weights each. */
+void kibi_svdf_s8_s16_blocks(int8_t *output, const int8_t *const *rows, const kibi_svdf_s8_s16_blocks_params *params, void *scratch,
+                             void *const *states);
 
 #endif

@@ -161,12 +161,20 @@ def svdf(call: Call) -> None:
     call.write(np.clip(wrap_s32(scaled + p.output_zero_point), *DType.S8.limits).astype(np.int8))
 
 
-@kernel("kibi_svdf_s8_blocks")
-def svdf_blocks(call: Call) -> None:
-    """SVDF of s8 from packed weights: rules N36 and N55."""
+def _unpacked_blocks(call: Call, kept: int) -> tuple[Numbers, Numbers, NDArray[np.int32]]:
+    """Reads blocks of four units of SVDF.
+
+    Args:
+        call: the call.
+        kept: words that a unit has after those of all four, at least 1.
+
+    Returns:
+        The weights `[units, depth]`; what the sums over the input start from, times 256, with an addend, `[units]`; and
+        the units' words `[units, kept]`.
+    """
     p = call.numbers
-    fours, kept = -(-p.depth // 4), p.memory // 4
-    blocks = call.array("weights", p.units // 4, 4 * (2 + fours + kept) + 1)
+    fours = -(-p.depth // 4)
+    blocks = call.array("weights", p.units // 4, 4 * (1 + fours + kept) + 1)
     is_paired = np.repeat(blocks[:, 4] % 2 == 0, 4)
     blocks = np.delete(blocks, 4, axis=1)
     features = blocks[:, : 4 * (1 + fours)].reshape(-1, 1 + fours, 4).transpose(0, 2, 1).reshape(p.units, 1 + fours)
@@ -178,7 +186,16 @@ def svdf_blocks(call: Call) -> None:
     raised = features[:, 0] + 127 * is_paired * weights[:, 1::2].sum(axis=1)
     # Elements after whole fours are the first of the weights.
     weights = np.concatenate([weights[:, 4:], weights[:, :rest]], axis=1) if rest else weights
-    ordered, start = blocks[:, 4 * (1 + fours) :].reshape(p.units, 1 + kept), kept - 2
+    return weights, raised, blocks[:, 4 * (1 + fours) :].reshape(p.units, kept)
+
+
+@kernel("kibi_svdf_s8_blocks")
+def svdf_blocks(call: Call) -> None:
+    """SVDF of s8 from packed weights: rules N36 and N55."""
+    p = call.numbers
+    kept = p.memory // 4
+    weights, raised, ordered = _unpacked_blocks(call, 1 + kept)
+    start = kept - 2
     times = np.ascontiguousarray(np.delete(ordered, start, axis=1)).view(np.int8).astype(np.int64)
 
     def results(vectors: Numbers) -> Numbers:
@@ -191,6 +208,24 @@ def svdf_blocks(call: Call) -> None:
     sums = wrap_s32(256 * (state * times).sum(axis=2) + ordered[:, start])
     added = p.output_switch & ~((sums & 0xFFFFFFFF) >> 27)
     scaled = added + (sums * p.output_factor >> 32) >> 8
+    call.write(np.clip(scaled, -128, 127).astype(np.int8))
+
+
+@kernel("kibi_svdf_s8_s16_blocks")
+def svdf_s16_blocks(call: Call) -> None:
+    """SVDF of s8 with a state of s16 from packed weights: rule N36."""
+    p = call.numbers
+    weights, raised, kept = _unpacked_blocks(call, 1 + p.memory // 2)
+    times = np.ascontiguousarray(kept[:, 1:]).view(np.int16).astype(np.int64)
+
+    def results(vectors: Numbers) -> Numbers:
+        sums = wrap_s32(256 * products(vectors[None], weights.T[None])[0] + raised) >> 8
+        newest: Numbers = np.clip(requantize(sums, p.result_multiplier, p.result_shift), -32768, 32767).astype(np.int16)
+        return newest
+
+    state = _remembered(call, "<i2", results).astype(np.int64)
+    sums = wrap_s32((state * times).sum(axis=2) + kept[:, 0])
+    scaled = requantize(sums, p.output_multiplier, p.output_shift) + p.output_zero_point
     call.write(np.clip(scaled, -128, 127).astype(np.int8))
 
 
