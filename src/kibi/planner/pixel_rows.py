@@ -12,8 +12,8 @@ from kibi.errors import PlanError
 from kibi.ir import Graph, Node, NodeView, Tensor, verify
 from kibi.ops import Conv2D, Reshape, is_custom
 from kibi.planner.plan import PixelRows, Plan
-from kibi.planner.roomy_scratch import rooms
-from kibi.selection import PARTS, LoweredGraph, read_bytes, with_room
+from kibi.planner.roomy_scratch import constants_read_bytes
+from kibi.selection import PARTS, LoweredGraph
 
 _PIXELS = (4, 3, 2)
 """Pixels of a block, the fastest first."""
@@ -74,7 +74,7 @@ def with_wider_rows(
         lowered: chooses the kernels of a graph.
     """
     best, left = plain, _MOST_PLANS
-    read = first = _constants_read(lowered(handed), plain)
+    read = first = constants_read_bytes(lowered(handed), plain)
     for node in _candidates(handed, lowered(handed)):
         for count in _PIXELS:
             if handed.views[node].steps % count or not left:
@@ -84,7 +84,7 @@ def with_wider_rows(
             plan = _fitting(made, rows)
             if plan is None:
                 continue
-            now = _constants_read(lowered(with_pixel_rows(handed, rows)), plan)
+            now = constants_read_bytes(lowered(with_pixel_rows(handed, rows)), plan)
             if plan.arena_bytes <= most_bytes and now < read:
                 best, read = plan, now
                 break
@@ -141,9 +141,3 @@ def _seen(tensor: Tensor, count: int, tensors: list[Tensor]) -> int:
     kind = replace(tensor.type, shape=(1, rows // count, count, channels))
     tensors.append(Tensor(len(tensors), f"{tensor.name}, {count} pixels a row", kind))
     return len(tensors) - 1
-
-
-def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
-    """The bytes of constants that kernels read in an inference, with the scratch that a plan has for them."""
-    calls = with_room(graph, rooms(plan, graph)).calls
-    return sum(view.steps * read_bytes(call) for view, call in zip(graph.views, calls, strict=True))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kibi.ir import Graph, KernelCall
 from kibi.planner.plan import Buffer, Plan
-from kibi.selection import LoweredGraph, narrower_call, useful_scratch_bytes, with_room
+from kibi.selection import LoweredGraph, narrower_call, read_bytes, useful_scratch_bytes, with_room
 
 
 def with_roomy_scratch(graph: LoweredGraph, plan: Plan) -> Plan:
@@ -50,6 +50,23 @@ def with_narrow_calls(graph: LoweredGraph, lowered: LoweredGraph, plan: Plan) ->
             smaller = narrower_call(lowered, node, smaller)
         found += [] if smaller is None else [(node, smaller)]
     return replace(graph, narrow_calls=tuple(found)) if found else graph
+
+
+def constants_read_bytes(graph: LoweredGraph, plan: Plan) -> int:
+    """Returns the bytes of constants that kernels read in an inference, as `read_bytes` counts them, with a plan's scratch.
+
+    Args:
+        graph: with kernels that take the scratch that they need.
+        plan: its plan. Runs may have less scratch than others of the same node.
+    """
+    roomy, read = with_room(graph, rooms(plan, graph)), 0
+    narrow = dict(with_narrow_calls(roomy, graph, plan).narrow_calls)
+    for node, call in enumerate(roomy.calls):
+        few = [each for each in plan.scratch_by_run(node) if each.size_bytes < call.scratch_bytes]
+        few_steps = sum(each.end - each.start for each in few) if node in narrow else 0
+        read += few_steps * read_bytes(narrow.get(node, call))
+        read += (graph.views[node].steps - few_steps) * read_bytes(call)
+    return read
 
 
 def may_vary(graph: Graph, node: int) -> bool:

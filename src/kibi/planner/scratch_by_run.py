@@ -19,7 +19,7 @@ from kibi.planner.order.row_steps import Ints
 from kibi.planner.placement.items import PairRule
 from kibi.planner.placement.placing import Task
 from kibi.planner.plan import Buffer, Plan, Run
-from kibi.planner.roomy_scratch import may_vary, rooms, with_narrow_calls
+from kibi.planner.roomy_scratch import constants_read_bytes, may_vary, rooms
 from kibi.selection import LoweredGraph, apart_call, call_with_room, narrower_call, read_bytes, with_room
 from kibi.selection.variant import PARTS
 
@@ -84,8 +84,8 @@ def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1, *, roo
         )
         for buffers in (runs.gathered(), runs.grown())
     )
-    read = _constants_read(graph, kept)
-    return grown if read - _constants_read(graph, grown) > read // PARTS else kept
+    read = constants_read_bytes(graph, kept)
+    return grown if read - constants_read_bytes(graph, grown) > read // PARTS else kept
 
 
 def least_by_run(graph: LoweredGraph, runs: Sequence[Run]) -> int:
@@ -119,7 +119,7 @@ def is_worth_it(graph: LoweredGraph, held: Plan, moved: Plan) -> bool:
     saved = held.arena_bytes - moved.arena_bytes
     if saved > held.arena_bytes // PARTS:
         return True
-    before, after = (_constants_read(graph, plan) for plan in (held, moved))
+    before, after = (constants_read_bytes(graph, plan) for plan in (held, moved))
     return after - before <= max(before // PARTS, _PRICE * before * saved // max(1, held.arena_bytes))
 
 
@@ -133,19 +133,7 @@ def reads_more(graph: LoweredGraph, plan: Plan, room_bytes: int) -> bool:
     """
     roomy = with_room(graph, [room_bytes] * len(graph.nodes)).calls
     least = sum(graph.views[node].steps * read_bytes(call) for node, call in enumerate(roomy))
-    return _constants_read(graph, plan) - least > least // PARTS
-
-
-def _constants_read(graph: LoweredGraph, plan: Plan) -> int:
-    """The bytes of constants that kernels read in an inference, as `read_bytes` counts them."""
-    roomy, read = with_room(graph, rooms(plan, graph)), 0
-    narrow = dict(with_narrow_calls(roomy, graph, plan).narrow_calls)
-    for node, call in enumerate(roomy.calls):
-        few = [each for each in plan.scratch_by_run(node) if each.size_bytes < call.scratch_bytes]
-        few_steps = sum(each.end - each.start for each in few) if node in narrow else 0
-        read += few_steps * read_bytes(narrow.get(node, call))
-        read += (graph.views[node].steps - few_steps) * read_bytes(call)
-    return read
+    return constants_read_bytes(graph, plan) - least > least // PARTS
 
 
 def _constant_bytes(call: KernelCall) -> int:
