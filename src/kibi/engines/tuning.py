@@ -215,9 +215,8 @@ class _Counts:
 
     def candidate(self, node: int, call: KernelCall) -> Candidate:
         """What the kernel of a node costs, which ran in this program."""
-        constants = sum(data.nbytes for data in call.constants.values())
         cycles = None if self.cycles is None else self.cycles[node]
-        return Candidate(call.kernel, self.instructions[node], constants, cycles, self.on_board.get(node))
+        return Candidate(call.kernel, self.instructions[node], call.constant_bytes, cycles, self.on_board.get(node))
 
 
 @dataclass(frozen=True, slots=True)

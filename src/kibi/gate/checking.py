@@ -283,7 +283,7 @@ def _layers(library: "Library", found: "Measurement") -> tuple[Layer, ...]:
             op=cost.op,
             kernel=call.kernel,
             instructions=cost.instructions,
-            constant_bytes=sum(each.nbytes for each in call.constants.values()),
+            constant_bytes=call.constant_bytes,
             scratch_bytes=cost.scratch_bytes,
         )
         for cost, call in zip(found.ops, calls, strict=True)

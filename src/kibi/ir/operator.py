@@ -130,6 +130,11 @@ class KernelCall:
         """The constants that the struct points to, by the names of the fields."""
         return {} if self.params is None else self.params.constants
 
+    @property
+    def constant_bytes(self) -> int:
+        """The bytes of all constants that the struct points to, without the struct and without alignment."""
+        return sum(array.nbytes for array in self.constants.values())
+
 
 @dataclass(frozen=True, slots=True)
 class JoinedSteps:

@@ -5,7 +5,7 @@ A kernel that decodes weights as it uses them needs extra code. It is used where
 
 from dataclasses import replace
 
-from kibi.ir import Graph, KernelCall, Tensor
+from kibi.ir import Graph, Tensor
 
 _CODE_BYTES = 1024
 """Bytes of flash that a kernel that decodes takes, with the code that it calls."""
@@ -29,7 +29,7 @@ def compressed_where_it_saves(graph: Graph) -> Graph:
         compressed = [tensor.index for _, tensor in view.operands if tensor is not None and tensor.is_compressed]
         call, other_call = view.op.kernel_call(view), other.op.kernel_call(other)
         kernel = call.kernel if call.kernel != other_call.kernel else _NONE
-        saved[kernel] = saved.get(kernel, 0) + _constant_bytes(other_call) - _constant_bytes(call)
+        saved[kernel] = saved.get(kernel, 0) + other_call.constant_bytes - call.constant_bytes
         readers.setdefault(kernel, set()).update(compressed)
     worth = {kernel for kernel, count in saved.items() if kernel != _NONE and count > _CODE_BYTES}
     kept = {index for kernel in worth for index in readers[kernel]}
@@ -41,8 +41,3 @@ def compressed_where_it_saves(graph: Graph) -> Graph:
 def _decoded(tensor: Tensor) -> Tensor:
     is_plain = tensor.codebook is None and not tensor.is_int4
     return tensor if is_plain else replace(tensor, codebook=None, is_int4=False)
-
-
-def _constant_bytes(call: KernelCall) -> int:
-    """Returns the bytes of the arrays that a call names."""
-    return sum(data.nbytes for data in call.constants.values())

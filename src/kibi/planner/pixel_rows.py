@@ -102,7 +102,7 @@ def _fitting(made: Callable[[tuple[PixelRows, ...]], Plan], rows: tuple[PixelRow
 def _candidates(graph: Graph, lowered: LoweredGraph) -> list[int]:
     """The nodes that may compute rows of several pixels, those with the most weights read first."""
     weights = {
-        node: sum(data.nbytes for data in call.constants.values())
+        node: call.constant_bytes
         for node, (view, call) in enumerate(zip(graph.views, lowered.calls, strict=True))
         if _is_pointwise(view)
     }

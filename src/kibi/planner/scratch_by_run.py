@@ -51,7 +51,7 @@ def with_scratch_by_run(graph: LoweredGraph, plan: Plan, effort: int = 1, *, roo
     roomy = with_room(graph, [room_bytes] * len(graph.nodes) if room_bytes else rooms(plan, graph)).calls
     # What may grow again where bytes are free is placed with less.
     calls = tuple(
-        call if room_bytes and _constant_bytes(call) < _MANY_BYTES else apart_call(graph, node, call)
+        call if room_bytes and call.constant_bytes < _MANY_BYTES else apart_call(graph, node, call)
         for node, call in enumerate(roomy)
     )
     made = Followed.of(graph, plan.runs).scratch(range(len(graph.nodes)))
@@ -134,10 +134,6 @@ def reads_more(graph: LoweredGraph, plan: Plan, room_bytes: int) -> bool:
     roomy = with_room(graph, [room_bytes] * len(graph.nodes)).calls
     least = sum(graph.views[node].steps * read_bytes(call) for node, call in enumerate(roomy))
     return constants_read_bytes(graph, plan) - least > least // PARTS
-
-
-def _constant_bytes(call: KernelCall) -> int:
-    return sum(data.nbytes for data in call.constants.values())
 
 
 def _levels(buffers: Sequence[Buffer], rules: Sequence[PairRule], steps: int) -> Ints:
@@ -282,7 +278,7 @@ class _Runs:
 
     def _grown_sizes(self, node: int) -> list[int]:
         """Of each run: that of the larger of two calls, if it has room for it, else of the smaller."""
-        if _constant_bytes(self.calls[node]) < _MANY_BYTES:
+        if self.calls[node].constant_bytes < _MANY_BYTES:
             return self._usual_sizes(node)
         wide, narrow = self._two_calls(node)
         return [(wide if wide.scratch_bytes <= room else narrow).scratch_bytes for room in self._rooms(node)]

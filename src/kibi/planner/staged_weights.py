@@ -49,7 +49,7 @@ def with_copies(graph: LoweredGraph, plan: Plan) -> LoweredGraph:
     stored = {
         node: call_without_copy(graph, node, call)
         for node, call in enumerate(roomy.calls)
-        if node not in first_forms and node not in wide and _constant_bytes(call) > _LEAST_BYTES
+        if node not in first_forms and node not in wide and call.constant_bytes > _LEAST_BYTES
     }
     if not (copies or wide) and all(call is roomy.calls[node] for node, call in stored.items()):
         return roomy
@@ -156,22 +156,18 @@ def _can_be_copied(graph: LoweredGraph, node: int, call: KernelCall) -> bool:
         return False
     pointers = [field.is_pointer for field in call.params.fields if field.kind is not FieldKind.SUBGRAPH]
     return (
-        _constant_bytes(call) > _LEAST_BYTES
+        call.constant_bytes > _LEAST_BYTES
         and all(array.nbytes and array.dtype.itemsize <= _MOST_ELEMENT_BYTES for array in arrays)
         and pointers == sorted(pointers, reverse=True)
         and sum(pointers) == len(arrays)
     )
 
 
-def _constant_bytes(call: KernelCall) -> int:
-    return sum(array.nbytes for array in call.constants.values())
-
-
 def _copy_bytes(call: KernelCall) -> int:
     """Bytes that a copy of the struct and of its constants takes at most on any machine; a multiple of its alignment."""
     fields_of_struct = () if call.params is None else call.params.fields
     struct_bytes = sum(each.size_bytes(_POINTER_BYTES) for each in fields_of_struct) + _ALIGNMENT
-    return _aligned(struct_bytes + sum(array.nbytes + 3 for array in call.constants.values()))
+    return _aligned(struct_bytes + call.constant_bytes + 3 * len(call.constants))
 
 
 def _aligned(count: int) -> int:

@@ -120,7 +120,7 @@ class Packed:
 
 def has_weights(call: KernelCall) -> bool:
     """True if a call's kernel reads more constants than are kept in flash."""
-    return sum(array.nbytes for array in call.constants.values()) > _KEPT_BYTES
+    return call.constant_bytes > _KEPT_BYTES
 
 
 def window_bytes(call: KernelCall) -> int:

@@ -34,7 +34,7 @@ def node_data(model: CompiledModel, found: Measurement, subgraph: str) -> Mappin
         figures = {
             "instructions": cost.instructions,
             "macs": cost.macs,
-            "weights_bytes": sum(each.nbytes for each in call.constants.values()),
+            "weights_bytes": call.constant_bytes,
             "scratch_bytes": cost.scratch_bytes,
         }
         for name, value in figures.items():

@@ -39,7 +39,7 @@ def read_bytes(call: KernelCall) -> int:
     passes = 1
     if isinstance(call.params, Conv2DColumnsParams):
         passes = _passes(call.params)
-    return times_read(call) * (sum(data.nbytes for data in call.constants.values()) + (passes - 1) * _PASS_BYTES)
+    return times_read(call) * (call.constant_bytes + (passes - 1) * _PASS_BYTES)
 
 
 def _passes(params: Conv2DColumnsParams) -> int:

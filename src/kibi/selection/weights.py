@@ -167,7 +167,7 @@ def _layers(lowered: LoweredGraph, calls: tuple[KernelCall, ...]) -> Iterator[Co
         variant = _DECODERS.get(general.kernel)
         packed = None if variant is None or reads > 1 else variant.pack(general)
         if packed is not None:
-            raw, coded = _constant_bytes(call), _constant_bytes(packed)
+            raw, coded = _flash_bytes(call), _flash_bytes(packed)
             why = "" if coded < raw else "codes are no smaller"
         else:
             raw, coded = weights.size, _codes_bytes(view)
@@ -182,7 +182,6 @@ def _codes_bytes(view: NodeView) -> int:
     return encode(np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1)).size_bytes
 
 
-def _constant_bytes(call: KernelCall) -> int:
+def _flash_bytes(call: KernelCall) -> int:
     """Bytes of the arrays and the struct that a kernel reads."""
-    struct = Layout.of(type(call.params_as(Params))).size_bytes
-    return struct + sum(data.nbytes for data in call.constants.values())
+    return Layout.of(type(call.params_as(Params))).size_bytes + call.constant_bytes
