@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from kibi.errors import PlanError
 from kibi.ir import Graph, KernelCall, NodeView, Operator
 from kibi.planner import Plan, Run, plan, validate
+from kibi.planner.granularity import Granularity
 from kibi.planner.in_place import in_place_rules
 from kibi.planner.lifetimes import lifetimes
 from kibi.planner.order.orders import file_order
-from kibi.planner.planning import Granularity
 from kibi.targets import target
 from tests.planner.networks import Sum, Window, by_row, graph
 

@@ -7,8 +7,8 @@ import pytest
 from kibi.errors import PlanError
 from kibi.frontends import load
 from kibi.planner import Plan, Run, file_order, lifetimes, place, plan, validate
+from kibi.planner.granularity import Granularity
 from kibi.planner.in_place import in_place_rules
-from kibi.planner.planning import Granularity
 from kibi.targets import target
 from tests.planner.networks import by_row, chain, random_network, residual
 from tests.support.amount import share

@@ -11,7 +11,7 @@ from kibi.dtypes import Array, DType
 from kibi.errors import ModelError, PlanError
 from kibi.ir import Graph, KernelCall, Node, NodeView, Operator, RowAccess, Rows, Tensor, TensorType, verify
 from kibi.planner import Run, lifetimes, plan, validate
-from kibi.planner.planning import Granularity
+from kibi.planner.granularity import Granularity
 from kibi.runtime import Interpreter
 from kibi.targets import target
 

@@ -1,8 +1,7 @@
 """From a graph to its plan: order, lifetimes, placement."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TypeAlias
@@ -10,24 +9,18 @@ from typing import TypeAlias
 from kibi.errors import PlanError
 from kibi.ir import Graph
 from kibi.planner.effort import Watch, best_of_efforts, check_effort
+from kibi.planner.granularity import Granularity
 from kibi.planner.handover import as_planned, with_handover
-from kibi.planner.in_place import in_place_rules
 from kibi.planner.joined_steps import separate_runs, with_joined, with_steps_joined
-from kibi.planner.lifetimes import lifetimes
-from kibi.planner.limits import check_limits, why_whole
-from kibi.planner.order.by_row import plan_by_row
-from kibi.planner.order.orders import completed
-from kibi.planner.order.row_order import OrderSearch
+from kibi.planner.limits import check_limits
 from kibi.planner.pixel_rows import with_pixel_rows, with_wider_rows
-from kibi.planner.placement.placing import place
-from kibi.planner.placing_by_parts import placed_by_parts
 from kibi.planner.plan import Handover, PixelRows, Plan, Run, Stripes
-from kibi.planner.read_ahead import Asked, Room, planned_ahead
+from kibi.planner.plan_request import LIVE_SHARES, PlanRequest
+from kibi.planner.read_ahead import Asked, planned_ahead
 from kibi.planner.recomputation import MOST_PLANS, best_recomputed, check_recompute
 from kibi.planner.regions.file import Region
-from kibi.planner.regions.planning import cheapest_in_regions
 from kibi.planner.roomy_scratch import with_roomy_scratch
-from kibi.planner.scratch_by_run import is_worth_it, least_by_run, reads_more, with_scratch_by_run
+from kibi.planner.scratch_by_run import is_worth_it, reads_more, with_scratch_by_run
 from kibi.planner.slow_weights import check_slow, lowered_for, named_kernels
 from kibi.planner.staged_weights import with_room_for_copies
 from kibi.planner.stripes import striped
@@ -40,26 +33,7 @@ from kibi.targets import Target
 
 _ROOMY_PARTS = 6
 """The part of an arena that the scratch of a run may have where it has a place of its own."""
-_SEARCH_SECONDS = 1.0
-"""About how long placement of whole tensors may search with the usual effort; an amount of work."""
-_LARGE_SECONDS = 0.35
-"""The same for graphs that are too large to be ordered by rows."""
-_LEAST_SETTLED = 1024
-"""Bytes of the smallest arena for which another order with the same peak is looked for."""
 _BestOf: TypeAlias = Callable[[Callable[[int], Plan], Callable[[Plan], tuple[float, ...]]], Plan]
-_SHARES = (1.0, 0.95, 0.85)
-"""Of the bytes that are allowed, what may live at once: placement may need a little more."""
-
-
-class Granularity(StrEnum):
-    """The unit that a plan orders and places.
-
-    TENSOR: each operator runs to completion, each tensor is one buffer. ROW: row steps of operators alternate between
-    cuts, and rows live and die one by one, wherever that lowers the peak.
-    """
-
-    TENSOR = "tensor"
-    ROW = "row"
 
 
 def handover_named(name: str, *, is_output: bool = False) -> Handover:
@@ -74,18 +48,6 @@ def handover_named(name: str, *, is_output: bool = False) -> Handover:
         return Handover(name)
     side = "outputs" if is_output else "inputs"
     raise PlanError(f"{side} cannot be {name!r}. They can be: {', '.join(known)}.")
-
-
-def granularity_named(name: str) -> Granularity:
-    """The granularity of that name.
-
-    Raises:
-        PlanError: no such name exists; the text lists those that do.
-    """
-    try:
-        return Granularity(name)
-    except ValueError:
-        raise PlanError(f"unknown granularity {name!r}. There are: {', '.join(Granularity)}.") from None
 
 
 def plan(
@@ -185,41 +147,41 @@ def plan(
     ways: Iterable[tuple[Windows | None, LoweredGraph]] = _plain_ways(lower, chosen, ram_bytes)
     if read is not None and bandwidth is not None:
         search = WindowSearch(handed, target, goal, read, bandwidth, subgraphs, is_whole)
-        found = fitting(search, ram_bytes, _SHARES)
+        found = fitting(search, ram_bytes, LIVE_SHARES)
         ways = ((windows, lower(slow=windows.slow, kernels=chosen)) for windows in found)
     best_of = partial(best_of_efforts, effort=effort, seconds=seconds, watch=watch)
     for windows, lowered in ways:
         slow = None if windows is None else windows.slow
         by_run = scratch and regions is None and slow is None and not stripes and goal is not Goal.SPEED
-        asked = _Asked(
+        request = PlanRequest(
             lowered, target, order, scratch, granularity, goal, ram_bytes, regions, place_weights, bool(stripes), by_run
         )
-        best = best_of(asked.planned, asked.rank)
+        best = best_of(request.planned, request.rank)
         if windows is not None and windows.ahead and (ram_bytes is None or best.arena_bytes <= ram_bytes):
             slow = replace(windows.slow, ahead=True)
-            asked = replace(asked, graph=lower(slow=slow, kernels=chosen))
-            place = partial(asked.reordered, best)
+            request = replace(request, graph=lower(slow=slow, kernels=chosen))
+            place = partial(request.reordered, best)
             best = planned_ahead(
-                lowered, asked.graph, best, slow, target, Asked(ram_bytes, windows.most_seconds), place
+                lowered, request.graph, best, slow, target, Asked(ram_bytes, windows.most_seconds), place
             )
         if scratch and regions is None and slow is None:
-            best = _with_scratch_placed(asked, best, best_of)
+            best = _with_scratch_placed(request, best, best_of)
         if ram_bytes is None or best.arena_bytes <= ram_bytes:
             break
     else:
         raise PlanError(_too_large(best, inputs, ram_bytes or 0))
     if scratch and regions is None and slow is None:
         if inputs is not Handover.STREAMED:
-            best = with_room_for_copies(asked.graph, best, goal, ram_bytes)
+            best = with_room_for_copies(request.graph, best, goal, ram_bytes)
     elif order is None:
-        best = with_steps_joined(asked.graph, best)
+        best = with_steps_joined(request.graph, best)
     best = replace(
         best,
         input=inputs,
         output=outputs,
         external_buffers=tuple(sorted(external_buffers)),
         goal=goal,
-        kernels=() if place_weights else named_kernels(asked.graph),
+        kernels=() if place_weights else named_kernels(request.graph),
         subgraphs=subgraphs,
         slow_weights=slow,
         stripes=tuple(stripes),
@@ -291,175 +253,55 @@ def with_kernels(graph: Graph, made: Plan, target: Target, goal: Goal, kernels: 
     return with_steps_joined(lowered, after) if made.joined else after
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The arguments of a plan, as those of `plan`; the graph with its kernels, and scratch for subgraphs.
-
-    `by_run` as for `plan_by_row`.
-    """
-
-    graph: LoweredGraph
-    target: Target
-    runs: tuple[Run, ...] | None
-    scratch: bool
-    granularity: Granularity
-    goal: Goal
-    ram_bytes: int | None
-    regions: Sequence[Region] | None
-    place_weights: bool
-    is_striped: bool
-    by_run: bool
-
-    def rank(self, made: Plan) -> tuple[float, ...]:
-        """Ranks plans, the better one lower: in regions the cheaper one; with a limit the one that fits, in fewer runs."""
-        whole = bool(made.limited)
-        if self.regions is not None:
-            return (made.cost, made.arena_bytes, whole)
-        if self.ram_bytes is not None and made.arena_bytes <= self.ram_bytes:
-            return (0, len(made.runs), made.arena_bytes, whole)
-        return (1, made.arena_bytes, whole)
-
-    def planned(self, effort: int) -> Plan:
-        """The plan that an effort finds."""
-        orders, runs = OrderSearch(self.graph, effort), self.runs
-        is_fast = self.goal is Goal.SPEED and self.ram_bytes is None
-        if runs is not None and self.granularity is Granularity.ROW:
-            best = plan_by_row(self.graph, self.target, runs=runs, effort=effort, by_run=self.by_run)
-        elif runs is not None or self.granularity is Granularity.TENSOR or is_fast:
-            best = self.whole_tensors(orders)
-        else:
-            best = self._smallest(orders)
-        if self.is_striped and self.regions is None:
-            best = placed_by_parts(self.graph, best, effort)
-        if self.regions is not None:
-            made = [best]
-            if self.granularity is Granularity.ROW and runs is None and self.goal is not Goal.SPEED:
-                made.append(self.whole_tensors(orders))
-            best = cheapest_in_regions(self.graph, self.target, made, self.regions, place_weights=self.place_weights)
-        return best
-
-    def reordered(self, made: Plan, runs: tuple[Run, ...], room: Room) -> Plan:
-        """Returns the plan of an order that was made from that of another plan, by the row if that one is, with its effort.
-
-        Args:
-            made: the other plan.
-            runs: the order, of this graph's nodes.
-            room: how many bytes are enough.
-        """
-        tensors, alternates = self.graph.tensors, len({run.node for run in made.runs}) < len(made.runs)
-        held = [each for each in made.buffers if each.tensor is not None]
-        if alternates or any(each.rows < tensors[each.tensor or 0].type.rows for each in held):
-            found = plan_by_row(
-                self.graph, self.target, runs=runs, floor=room.floor_bytes, enough=room.enough_bytes, effort=made.effort
-            )
-        else:
-            found = replace(self, runs=runs).whole_tensors(OrderSearch(self.graph, made.effort), room.enough_bytes)
-        return replace(found, effort=made.effort, limited=made.limited)
-
-    def _smallest(self, orders: OrderSearch) -> Plan:
-        """The plan by the row, unless whole tensors, which are faster, need no more or fit as well, or rows are too many."""
-        limited = why_whole(self.graph, orders.effort)
-        if limited:
-            return replace(self.whole_tensors(orders, self.ram_bytes, _LARGE_SECONDS), limited=limited)
-        if self.ram_bytes is not None:
-            fast = self._fastest_first(orders, self.ram_bytes)
-            fitting = next((plan for plan in fast if plan.arena_bytes <= self.ram_bytes), None)
-            if fitting is not None:
-                return fitting
-        by_row = plan_by_row(self.graph, self.target, orders=orders, effort=orders.effort, by_run=self.by_run)
-        by_tensor = self.whole_tensors(orders, by_row.arena_bytes)
-        if by_tensor.arena_bytes <= by_row.arena_bytes and not by_tensor.proven_optimal:
-            by_tensor = self.whole_tensors(orders)  # the search ended where it fitted
-        best = by_row if by_row.arena_bytes < by_tensor.arena_bytes else by_tensor
-        return replace(best, least_bytes=min(by_row.least_bytes, by_tensor.least_bytes))
-
-    def settled(self, made: Plan) -> Plan | None:
-        """The plan of an order with fewer bytes near the peak, if it may be placed in fewer bytes; None for small arenas, too."""
-        alternates = len({run.node for run in made.runs}) < len(made.runs)
-        if not (self.by_run and self.runs is None and alternates) or made.arena_bytes < _LEAST_SETTLED:
-            return None
-        runs = OrderSearch(self.graph, made.effort).settled(made.runs)
-        if runs == made.runs or least_by_run(self.graph, runs) >= least_by_run(self.graph, made.runs):
-            return None
-        calm = plan_by_row(self.graph, self.target, runs=runs, effort=made.effort, by_run=True)
-        return replace(
-            calm,
-            effort=made.effort,
-            limited=made.limited,
-            order_bound_bytes=made.order_bound_bytes,
-            least_bytes=made.least_bytes,
-        )
-
-    def _fastest_first(self, orders: OrderSearch, ram_bytes: int) -> Iterator[Plan]:
-        """Plans that may fit: whole tensors; then by the row, but with as few runs as the bytes allow."""
-        yield self.whole_tensors(orders, ram_bytes)
-        for share in _SHARES:
-            allowed = int(ram_bytes * share)
-            order = orders.within(allowed)
-            if order is not None:
-                yield plan_by_row(
-                    self.graph, self.target, runs=order.runs, floor=allowed, effort=orders.effort, by_run=self.by_run
-                )
-
-    def whole_tensors(self, orders: OrderSearch, capacity: int | None = None, seconds: float = _SEARCH_SECONDS) -> Plan:
-        """The plan of whole tensors, in the order that is asked for or the best one."""
-        graph, effort = self.graph, orders.effort
-        best = None if self.runs is not None else orders.whole
-        order = tuple(self.runs or ()) if best is None else completed(graph, best.nodes)
-        buffers = lifetimes(graph, order, scratch=self.scratch)
-        rules = in_place_rules(graph, order, buffers, effort)
-        placement = place(buffers, rules=rules, capacity=capacity, time_limit_seconds=effort * seconds)
-        bound = 0 if best is None else best.lower_bound_bytes
-        return placement.plan(graph.name, self.target.name, order, order_bound_bytes=bound)
-
-
-def _with_scratch_placed(asked: _Asked, made: Plan, best_of: _BestOf) -> Plan:
+def _with_scratch_placed(request: PlanRequest, made: Plan, best_of: _BestOf) -> Plan:
     """Returns the plan with scratch as of `_with_scratch_chosen`, or that of a settled order if it is smaller.
 
     Arguments as of that function.
     """
-    found, calm = _with_scratch_chosen(asked, made, best_of), asked.settled(made)
+    found, calm = _with_scratch_chosen(request, made, best_of), request.settled(made)
     if calm is None:
         return found
-    other = _with_scratch_chosen(asked, calm, best_of)
+    other = _with_scratch_chosen(request, calm, best_of)
     return other if other.arena_bytes < found.arena_bytes else found
 
 
-def _with_scratch_chosen(asked: _Asked, made: Plan, best_of: _BestOf) -> Plan:
+def _with_scratch_chosen(request: PlanRequest, made: Plan, best_of: _BestOf) -> Plan:
     """Returns the plan with its steps joined, and with as much scratch as is of use where bytes are free.
 
     Scratch has a place for each run of its node where that is asked for, and is worth its price or needed to fit. There is as
     much of it as is of use, or as little as gives the smallest arena, if what is read more often is worth that.
 
     Args:
-        asked: the arguments of the plan; the graph is of its nodes.
+        request: what is asked of the plan; the graph is of its nodes.
         made: of one arena.
         best_of: finds the best plan of those that efforts make.
     """
-    one, each = _scratch_placed(asked, made)
-    if not asked.by_run or asked.ram_bytes is not None:
+    one, each = _scratch_placed(request, made)
+    if not request.by_run or request.ram_bytes is not None:
         return each
     # Runs may have more scratch than what all of them have room for at one place: then constants are read less often.
     room_bytes = one.arena_bytes // _ROOMY_PARTS
-    if each is not one and reads_more(asked.graph, each, room_bytes):
-        joined = with_joined(asked.graph, one.joined)
+    if each is not one and reads_more(request.graph, each, room_bytes):
+        joined = with_joined(request.graph, one.joined)
         roomy = with_scratch_by_run(joined, one, one.effort, room_bytes=room_bytes)
-        if roomy is not one and not is_worth_it(asked.graph, roomy, each):
+        if roomy is not one and not is_worth_it(request.graph, roomy, each):
             return roomy
-    if is_worth_it(asked.graph, one, each):
+    if is_worth_it(request.graph, one, each):
         return each
     # The order was searched for scratch with a place for each run; another may be better for one place.
-    alone = replace(asked, by_run=False)
+    alone = replace(request, by_run=False)
     one, _ = _scratch_placed(alone, best_of(alone.planned, alone.rank))
-    return each if is_worth_it(asked.graph, one, each) else one
+    return each if is_worth_it(request.graph, one, each) else one
 
 
-def _scratch_placed(asked: _Asked, made: Plan) -> tuple[Plan, Plan]:
+def _scratch_placed(request: PlanRequest, made: Plan) -> tuple[Plan, Plan]:
     """Returns two plans with scratch: with one place for all runs of a node, and with one for each where that is asked for."""
-    one = with_roomy_scratch(asked.graph, made if asked.runs is not None else with_steps_joined(asked.graph, made))
-    if not asked.by_run:
+    one = with_roomy_scratch(
+        request.graph, made if request.runs is not None else with_steps_joined(request.graph, made)
+    )
+    if not request.by_run:
         return one, one
-    return one, with_scratch_by_run(with_joined(asked.graph, one.joined), one, one.effort)
+    return one, with_scratch_by_run(with_joined(request.graph, one.joined), one, one.effort)
 
 
 def _check_regions(
