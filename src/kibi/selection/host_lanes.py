@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,14 @@ def _floats(layer: Conv2DF32Params | FullyConnectedF32Params) -> tuple[NDArray[n
     return layer.filter.astype(np.float32).reshape(layer.output_channels, -1), layer.bias.astype(np.float32)
 
 
+@lru_cache(maxsize=1)
 def _quiet(layer: Conv2DF32Params | FullyConnectedF32Params) -> QuietChannels | None:
+    """The quiet channels of a layer, or None; kept while its scratch and its packed constants are made one after the other.
+
+    None where they are too few, and where a weight is not finite.
+    """
+    if layer.output_channels <= _BLOCK or not np.isfinite(layer.filter).all():
+        return None
     return quiet_channels(*_floats(layer), (layer.activation_min, layer.activation_max))
 
 
@@ -195,9 +203,7 @@ def _quiet_scratch(call: KernelCall, goal: Goal) -> int:
         width = layer.output_width
     else:
         return 0
-    if layer.output_channels <= _BLOCK or not np.isfinite(layer.filter).all() or _quiet(layer) is None:
-        return 0
-    return width * layer.output_channels * layer.bias.itemsize
+    return 0 if _quiet(layer) is None else width * layer.output_channels * layer.bias.itemsize
 
 
 def _vector_sizes(layer: FullyConnectedS8Params | FullyConnectedF32Params) -> dict[str, int] | None:
