@@ -422,8 +422,8 @@ _ROOM = (
     Mutation(
         "planner.settled-steps-pass-what-they-wait-for",
         "planner/order/settling.py",
-        "if before >> self.order[other] & 1:",
-        "if before >> self.order[other] & 1 and not kept:",
+        "if fixed >> self.order[other] & 1:",
+        "if fixed >> self.order[other] & 1 and not problem.kept_bytes[step]:",
         "A step that makes something runs before what it reads is there.",
         ("tests/planner/test_settling.py",),
     ),

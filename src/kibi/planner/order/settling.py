@@ -5,7 +5,7 @@ less than it finds runs earlier, one that leaves more is put off. The work is li
 the same order on every machine.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kibi.planner.order.precedence import Precedence
 
@@ -29,8 +29,8 @@ def settled(problem: Precedence, order: Sequence[int], effort: int = 1) -> tuple
     while moved:
         moved = False
         for step in tuple(settling.order):
-            for move in (settling.earlier, settling.later):
-                moved = move(settling.order.index(step)) or moved
+            for way in (-1, 1):
+                moved = settling.move(settling.order.index(step), way) or moved
                 if settling.weighed > effort * _WORK:
                     return tuple(settling.order)
     return tuple(settling.order)
@@ -48,63 +48,35 @@ class _Settling:
         self.order = list(order)
         self.weighed = 0
         self._problem = problem
-        self._done = [0] * len(self.order)
-        self._live = [problem.first_bytes] * len(self.order)
-        self._count_from(0, len(self.order))
+        # Before each place, and after the last one.
+        self._done = [0] * (len(self.order) + 1)
+        self._live = [problem.first_bytes] * (len(self.order) + 1)
+        self._count_from(0, len(self.order) + 1)
         self._most = max(map(self._level, range(len(self.order))), default=0)
         self._floor = int(self._most * _NEAR)
 
-    def earlier(self, place: int) -> bool:
-        """Moves the step at a place before others where that is better; True if it does."""
-        step, problem = self.order[place], self._problem
-        kept, before = problem.kept_bytes[step], problem.before[step]
-
-        def passed(other: int) -> int | None:
-            if before >> self.order[other] & 1:
-                return None
-            return self._level(other) + kept - self._freed(step, self._done[other])
-
-        def alone(other: int) -> int:
-            return self._live[other] + problem.need_bytes[step]
-
-        return self._move(place, range(place - 1, max(-1, place - 1 - _FARTHEST), -1), passed, alone)
-
-    def later(self, place: int) -> bool:
-        """Moves the step at a place after others where that is better; True if it does."""
-        step, problem = self.order[place], self._problem
-        kept, after = problem.kept_bytes[step], problem.after[step]
-
-        def passed(other: int) -> int | None:
-            if after >> self.order[other] & 1:
-                return None
-            return self._level(other) - kept + self._freed(step, self._done[other])
-
-        def alone(other: int) -> int:
-            done = self._done[other] | 1 << self.order[other]
-            _, live = problem.run(self._done[other], self._live[other], self.order[other])
-            return live - kept + self._freed(step, done) + problem.need_bytes[step]
-
-        return self._move(place, range(place + 1, min(len(self.order), place + 1 + _FARTHEST)), passed, alone)
-
-    def _move(
-        self, place: int, others: range, passed: Callable[[int], int | None], alone: Callable[[int], int]
-    ) -> bool:
-        """Moves the step at a place to that of another one where the fewest bytes live near the peak then.
+    def move(self, place: int, way: int) -> bool:
+        """Moves the step at a place to that of another one where the fewest bytes live near the peak then; True if it does.
 
         Args:
             place: of the step.
-            others: the places that it may pass, one after another.
-            passed: the bytes that live while the step at a place runs once this one has passed it; None: it must not.
-            alone: the bytes that live while this one runs once it has passed a place.
+            way: -1 before the steps that it passes, 1 after them.
         """
+        step, problem = self.order[place], self._problem
+        fixed = problem.before[step] if way < 0 else problem.after[step]
         change, best, target = -self._cost(self._level(place)), 0, place
-        for other in others:
+        for other in range(place + way, place + way * (_FARTHEST + 1), way):
+            if not 0 <= other < len(self.order):
+                break
             self.weighed += 1
-            level = passed(other)
-            if level is None or level > self._most:
+            if fixed >> self.order[other] & 1:
+                break
+            level = self._level(other) - way * self._left(step, other)
+            if level > self._most:
                 break
             change += self._cost(level) - self._cost(self._level(other))
-            own = alone(other)
+            own = problem.need_bytes[step]
+            own += self._live[other] if way < 0 else self._live[other + 1] - self._left(step, other + 1)
             if own <= self._most and change + self._cost(own) < best:
                 best, target = change + self._cost(own), other
         self.order.insert(target, self.order.pop(place))
@@ -118,10 +90,12 @@ class _Settling:
     def _cost(self, level: int) -> int:
         return max(0, level - self._floor) ** 2
 
-    def _freed(self, step: int, done: int) -> int:
-        """The bytes that nobody reads any more once a set of steps, and this one, have run."""
-        left = ~(done | 1 << step)
-        return sum(size for size, users in self._problem.reads[step] if not users & left)
+    def _left(self, step: int, place: int) -> int:
+        """The bytes that a step leaves, less those that it frees, if it and all steps before a place have run."""
+        others = ~(self._done[place] | 1 << step)
+        return self._problem.kept_bytes[step] - sum(
+            size for size, users in self._problem.reads[step] if not users & others
+        )
 
     def _count_from(self, begin: int, end: int) -> None:
         """Brings what has run, and what lives, before the places from `begin` up to `end` up to date."""
