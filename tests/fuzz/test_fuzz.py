@@ -15,7 +15,7 @@ from tests.toolchain.tools import check_gcc
 
 _COUNTS = {
     "load": amount(4_900, 16_600), "model": 400, "native": amount(1, 8), "plan": 500, "regions": 100, "place": 500,
-    "events": 500, "arrays": 200, "data": 2_000, "inspect": 100, "c_api": amount(40, 1_000), "package": 5_000,
+    "events": 500, "arrays": 200, "data": 2_000, "inspect": 100, "c_api": amount(25, 1_000), "package": 5_000,
     "quantize": 2_000, "gate": 20_000,
 }  # fmt: skip
 _OF_EACH = 10

@@ -24,7 +24,7 @@ _KERNELS = frozenset(
     kernel for operator in operators().values() for kernel in operator.kernels if not operator.subgraph_names
 )
 """Those that run other graphs have no overlap, and cannot be called alone."""
-_ENOUGH = amount(9, 40)
+_ENOUGH = amount(7, 40)
 """Probes of a kernel."""
 _ELEMENTWISE = (
     *("kibi_add_s8", "kibi_add_s16", "kibi_add_f32", "kibi_table_s8", "kibi_mul_s8", "kibi_neg_f32"),

@@ -48,7 +48,7 @@ def _layers() -> Iterator[tuple[Graph, Array]]:
         made = (convolution(geometry, seed), convolution(geometry, seed, is_cut=True))
         for case in (*made, convolution_f32(geometry, seed), convolution_s16(geometry, seed)):
             yield graph_of(case), case.inputs[0]
-    for seed in range(amount(12, 100)):
+    for seed in range(amount(9, 100)):
         case = OPERATOR_MODELS["FULLY_CONNECTED"](Seeded(seed))
         yield graph_of(case), case.inputs[0]
     for depth, channels, vectors in _DENSE:

@@ -16,7 +16,7 @@ from tests.support.amount import amount
 from tests.support.choices import Seeded
 from tests.support.operator_models import OPERATOR_MODELS
 
-_MUTANTS = amount(500, 1_000_000)
+_MUTANTS = amount(350, 1_000_000)
 """Of all files together."""
 _AT_ONCE = 5_000
 

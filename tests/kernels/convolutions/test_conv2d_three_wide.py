@@ -123,6 +123,7 @@ def _run(kernels: Kernels, layer: _Layer, packed: KernelCall, rng: np.random.Gen
     return bench.read(output, layer.expected.size).reshape(layer.expected.shape)
 
 
+@pytest.mark.share(2, part=0)
 @pytest.mark.parametrize(("kernel", "stride"), [*((each, 1) for each in sorted(_PACKS)), (_COLUMNS, 2)])
 def test_drawn_rows_in_any_scratch_equal_the_definition(kernels: Kernels, kernel: str, stride: int) -> None:
     """Shapes, edges, scales, values and addresses of every kind give the same bits, and no byte outside is touched."""
