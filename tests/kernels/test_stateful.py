@@ -220,7 +220,8 @@ def test_svdfs_whose_filters_are_no_fours_read_their_own_weights(kernels: Kernel
 @pytest.mark.parametrize("seed", range(amount(2, 20)))
 def test_plain_c_of_svdfs_in_blocks_equals_the_reference(seed: int, is_s16: bool, tmp_path: Path) -> None:
     """On this machine, run after run: packed pairs, bytes, elements after whole fours, long memories."""
-    graph = graph_of(_svdf(Seeded(seed), 6 + seed, 8, (12, 8)[seed % 2], is_s16=is_s16)[1])
+    drawn = (_svdf(Seeded(100 * seed + turn), 6 + seed, 8, (12, 8)[seed % 2], is_s16=is_s16) for turn in range(100))
+    graph = graph_of(next(case for view, case in drawn if _packed(view) is not None))
     plan = kibi.plan(graph, target="cortex-m4")
     assert plan.kernels == (("kibi_svdf_s8_blocks", "kibi_svdf_s8_s16_blocks")[is_s16],)
     engine, wanted = HostEngine(kibi.compile(graph, plan, tmp_path)), kibi.Interpreter(graph, plan)
