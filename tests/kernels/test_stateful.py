@@ -240,7 +240,8 @@ def test_svdfs_that_blocks_cannot_compute_are_refused() -> None:
     found = (_svdf(Seeded(seed), 5, 8, 12)[0] for seed in range(100))
     view = next(view for view in found if _packed(view) is not None)
     given = view.op.kernel_call(view).params_as(SvdfS8Params)
-    for fields in (*_UNFIT, {"feature_shift": 0}):
+    others: tuple[dict[str, object], ...] = ({"feature_shift": 0},)
+    for fields in (*_UNFIT, *others):
         assert SVDF_BLOCKS[0].pack(KernelCall("kibi_svdf_s8", given.replaced(**fields))) is None
 
 

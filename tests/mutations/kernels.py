@@ -423,6 +423,14 @@ KERNELS = (
         ("tests/kernels/test_stateful.py", "-k", "svdfs_in_blocks"),
     ),
     Mutation(
+        "kernels.multiplied-passes-of-floats-begin-at-the-same-padding",
+        "kernels/templates/depthwise_multiplied.c",
+        "pad -= pixels * p->stride;",
+        "pad -= pixels;",
+        "Pixels that are not computed with the first ones read the wrong columns where the stride is 2.",
+        ("tests/kernels/convolutions/test_depthwise_multiplied.py",),
+    ),
+    Mutation(
         "kernels.svdf-blocks-of-s16-double-results-that-are-not-shifted-to-the-right",
         "kernels/armv7em/kibi_svdf_s8_s16_blocks.c",
         "(uint32_t)(7 - p->result_shift)",
@@ -433,8 +441,8 @@ KERNELS = (
     Mutation(
         "kernels.svdf-blocks-of-s16-forget-a-four-of-an-odd-number",
         "kernels/armv7em/kibi_svdf_s8_s16_blocks.c",
-        "lsls r2, lr, #29",
-        "lsls r2, lr, #28",
+        'KIBI_SVDF_FIRST_BEGINS("29")',
+        'KIBI_SVDF_FIRST_BEGINS("28")',
         "Memories whose first results are an odd number of fours are read beyond their end.",
         ("tests/kernels/test_stateful.py", "-k", "svdfs_with_states_of_s16"),
     ),

@@ -7,6 +7,7 @@ import numpy as np
 
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
+from kibi.kernels.params.depthwise_conv2d import DepthwiseF32Params, DepthwiseS16Params
 from kibi.ops.overlap import least_distance
 from kibi.ops.windows.convolution_blocks import blocks_scratch_bytes
 from kibi.ops.windows.window import Window
@@ -35,7 +36,11 @@ def dense(call: KernelCall) -> KernelCall:
 
 def window_of(call: KernelCall) -> Window:
     """Returns the geometry across a row of a call of `kibi_conv2d_s8`; what it says of rows means nothing."""
-    layer = call.params_as(Conv2DS8Params)
+    return window_of_layer(call.params_as(Conv2DS8Params))
+
+
+def window_of_layer(layer: Conv2DS8Params | DepthwiseF32Params | DepthwiseS16Params) -> Window:
+    """Returns the same of the parameters of a layer."""
     return Window(
         batches=1, input_rows=layer.kernel_rows, input_width=layer.input_width, channels=layer.input_channels,
         output_rows=1, output_width=layer.output_width, kernel_rows=layer.kernel_rows,

@@ -1,6 +1,7 @@
 """Depthwise convolutions with a multiplier above 1, pass by pass: each core's bits, in place, what is refused, what they cost."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +14,13 @@ from kibi.targets import target
 from tests.kernels.emulated import linked, run
 from tests.kernels.in_place import differing_distances
 from tests.ops.comparison import assert_same, graph_of
-from tests.ops.convolutions import Geometry, convolution
+from tests.ops.convolutions import Geometry, convolution, convolution_f32, convolution_s16
 from tests.support.amount import sample
 
-_KERNELS = tuple(variant.kernel for variant in DEPTHWISE_MULTIPLIED)
+_KERNELS = tuple(variant.kernel for variant in DEPTHWISE_MULTIPLIED if variant.of == "kibi_conv2d_s8")
+_WIDE_KERNELS = tuple(variant.kernel for variant in DEPTHWISE_MULTIPLIED if variant.of != "kibi_conv2d_s8")
+_WIDE = {"kibi_depthwise_conv2d_f32": convolution_f32, "kibi_depthwise_conv2d_s16": convolution_s16}
+_FAST = {variant.of: variant.kernel for variant in DEPTHWISE_MULTIPLIED}
 _BUILDS = (
     ("cortex-m4", "zig", "s"), ("cortex-m4", "zig", "2"), ("cortex-m3", "zig", "s"), ("cortex-m0plus", "zig", "s"),
 )  # fmt: skip
@@ -36,6 +40,7 @@ def _packed(call: KernelCall) -> list[KernelCall]:
     found = (
         each.pack(replace(call, scratch_bytes=max(call.scratch_bytes, each.scratch_bytes(call, Goal.BALANCED))))
         for each in DEPTHWISE_MULTIPLIED
+        if each.of == call.kernel
     )
     return [each for each in found if each is not None]
 
@@ -73,6 +78,32 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernel: str) -> N
     assert tried > 5
 
 
+@pytest.mark.parametrize("general", sorted(_WIDE))
+def test_geometries_of_other_types_equal_the_reference(general: str) -> None:
+    """The same of floats and of s16: every row, and in place at the declared distance and larger ones."""
+    kernels = linked((*_WIDE_KERNELS, *_WIDE), "cortex-m4", "zig", "s")
+    tried, distances_tried = 0, 0
+    for seed, geometry in enumerate(_GEOMETRIES):
+        case = _WIDE[general](geometry, seed)
+        graph = graph_of(case)
+        for packed in _packed(graph.calls[0]):
+            assert packed.kernel == _FAST[general]
+            found = run(kernels, graph.views[0], case.inputs, np.random.default_rng(seed), packed)
+            assert_same(graph, [found], kibi.run(graph, None, case.inputs))
+            (distance,) = packed.inplace_distance_bytes
+            assert distance is not None
+            element = graph.views[0]["input"].type.dtype.size_bytes
+            distances = [distance + element * more for more in (0, 1, geometry.channels)]
+            wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
+            assert not wrong, (geometry, distance)
+            tried, distances_tried = tried + 1, distances_tried + count
+    least = (
+        4 if general == "kibi_depthwise_conv2d_f32" else 1
+    )  # fours of one input channel are fast in the general kernel
+    assert tried == sum(each.outputs // each.channels % 4 > 0 or least == 1 for each in _GEOMETRIES)
+    assert distances_tried > 5
+
+
 @pytest.mark.parametrize(
     "geometry",
     [Geometry(3, 12, groups=0), Geometry(8, 16, groups=2), Geometry(8, 16), Geometry(8, 8, groups=0)],
@@ -91,3 +122,13 @@ def test_each_core_takes_its_kernel(core: str, kernel: str) -> None:
     """The first that fits, where the goal is not the least flash."""
     calls = graph_of(convolution(Geometry(8, 32, groups=0))).calls
     assert choose(calls, target(core), Goal.BALANCED)[0].kernel == kernel
+
+
+@pytest.mark.parametrize("general", sorted(_WIDE))
+def test_multiplied_layers_of_other_types_take_few_instructions(general: str, tmp_path: Path) -> None:
+    """A multiplier of 2 leaves no four output channels of one input channel; one after another takes 18 a product, or 23 of s16."""
+    graph = graph_of(_WIDE[general](Geometry(16, 32, groups=0, size=(7, 7))))
+    (view,) = graph.views
+    plan = kibi.plan(graph, "cortex-m4")
+    assert plan.kernels == (_FAST[general],)
+    assert kibi.measure(kibi.compile(graph, plan, tmp_path)).instructions < 6 * view.op.macs(view)

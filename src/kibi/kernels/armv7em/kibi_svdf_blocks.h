@@ -58,9 +58,10 @@ KIBI_FIELD_AT(kibi_svdf_blocks, weights, 36 + 36);
  *   r12        blocks, from the entries on at the begin of a block; while filters are multiplied, free
  *   lr         where weights end, or a mask of the odd bytes; then the kernel's own
  *   sp + 0     blocks
- *   sp + 4     where weights end, if lr is a mask
- *   sp + 8     r4 … r11, lr of the caller
- * Stack: 44 bytes. */
+ *   sp + 4     where weights end, if lr is a mask; then where the function for long memories returns to
+ *   sp + 8     bytes of a long memory before the last eight results
+ *   sp + 12    r4 … r11, lr of the caller
+ * Stack: 48 bytes. */
 static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_units(KIBI_IN_REGISTER kibi_svdf_blocks *blocks);
 
 /* Macros of the assembler, because ISO C limits how long a text may be; KIBI_SVDF_FORGET forgets them.
@@ -133,7 +134,7 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_u
 /* Up to the loops of KIBI_SVDF_SUMS. Where these begin: before the last fours of an iteration of four. Elements that are left are
  * the first; they are in r2 before the load of the four that is entered. */
 #define KIBI_SVDF_BEGIN                     \
-    "push {r0, r3, r4, r5, r6, r7, r8, r9, r10, r11, lr}\n" \
+    "push {r0, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, lr}\n" \
     "add r12, r0, #36\n"                    \
     "ldrd r2, r3, [r12, #24]\n" /* weights_bytes, has_rest */ \
     "rsb r2, r2, #0\n"                      \
@@ -197,6 +198,38 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_u
 #define KIBI_SVDF_SUMS KIBI_SVDF_LOOP_OVER_BYTES "ldr r12, [sp]\n"
 #endif
 
+/* What is kept of four filters. r3 is the number of bytes before the last eight results: where there are some, the function at 42, which
+ * each file has, goes first, for memories that are long. `prepare` comes before the first filter. */
+#define KIBI_SVDF_KEEP(prepare)             \
+    prepare                                 \
+    "kibi_short r4\n"                       \
+    "kibi_short r5\n"                       \
+    "kibi_short r6\n"                       \
+    "kibi_short r7\n"                       \
+    "41:\n"
+#define KIBI_SVDF_IF_LONG                   \
+    "cmp r3, #0\n"                          \
+    "bne 40f\n"
+#define KIBI_SVDF_KEEP_LONG(prepare)        \
+    "40:\n"                                 \
+    "str r3, [sp, #8]\n"                    \
+    prepare                                 \
+    "kibi_long r4\n"                        \
+    "kibi_long r5\n"                        \
+    "kibi_long r6\n"                        \
+    "kibi_long r7\n"                        \
+    "ldr r12, [sp]\n"                       \
+    "b 41b\n"
+
+/* The begin of the function at 42, and its end: lr is where the first results end, and the carry what a shift by `bits` says. */
+#define KIBI_SVDF_FIRST_BEGINS(bits)        \
+    "42:\n"                                 \
+    "str lr, [sp, #4]\n"                    \
+    "ldr lr, [sp, #8]\n"                    \
+    "lsls r2, lr, #" bits "\n"              \
+    "add lr, lr, r1\n"
+#define KIBI_SVDF_FIRST_ENDS "ldr pc, [sp, #4]\n"
+
 /* Writes the outputs in r4 … r7 from r8 on, and goes on with the next block; r12 is blocks, from the entries on. */
 #define KIBI_SVDF_END                       \
     "strb r5, [r8, #1]\n"                   \
@@ -206,7 +239,7 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_u
     "str r8, [r12, #-16]\n" /* output */    \
     "cmp r8, r9\n"                          \
     "bne 5b\n"                              \
-    "pop {r0, r3, r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
+    "pop {r0, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, pc}\n"
 
 /* The last `count` of `depth` elements, in the lowest bytes of a word. */
 static inline uint32_t kibi_svdf_last_elements(const int8_t *x, int32_t depth, int32_t count)

@@ -55,13 +55,21 @@
     "smlad r2, \\weights, \\kept, r2\n"     \
     ".endm\n"
 
+/* The last eight: r10 is the sum so far, r11 and lr are their weights. */
+#define LAST                                \
+    ".macro kibi_last newest\n"             \
+    "ldr r8, [r1, #1]\n"                    \
+    "ldr r9, [r1, #4]\n"                    \
+    "orr r9, \\newest, r9, lsr #8\n"        \
+    "strd r8, r9, [r1], #8\n"               \
+    "kibi_weigh r10, r11, r8, \\newest, r10\n" \
+    "kibi_weigh r10, lr, r9, \\newest, \\newest\n" \
+    ".endm\n"
+
 /* All but the last eight results of a filter move by one and are weighted: two words an iteration, after one word of an odd number.
  * A shift by 30 leaves nothing of the bytes of whole words, and the carry says whether their number is odd. */
 #define FIRST                               \
-    ".macro kibi_first\n"                   \
-    "ldr lr, [r12, #4]\n" /* first_bytes */ \
-    "lsls r2, lr, #30\n"                    \
-    "add lr, lr, r1\n"                      \
+    KIBI_SVDF_FIRST_BEGINS("30")            \
     "bcc 1f\n"                              \
     "ldr r8, [r1, #1]\n"                    \
     "ldr r10, [r0], #4\n"                   \
@@ -79,44 +87,30 @@
     "cmp r1, lr\n"                          \
     "bne 1b\n"                              \
     "2:\n"                                  \
-    "ldr r12, [sp]\n"                       \
     "mov r3, #0xFF00FF00\n"                 \
     "ldm r0!, {r10, r11, lr}\n"             \
     "add r10, r10, r2, lsl #8\n"            \
-    ".endm\n"
+    KIBI_SVDF_FIRST_ENDS
 
-/* The last eight: r10 is the sum so far, r11 and lr are their weights. */
-#define LAST                                \
-    ".macro kibi_last newest\n"             \
-    "ldr r8, [r1, #1]\n"                    \
-    "ldr r9, [r1, #4]\n"                    \
-    "orr r9, \\newest, r9, lsr #8\n"        \
-    "strd r8, r9, [r1], #8\n"               \
-    "kibi_weigh r10, r11, r8, \\newest, r10\n" \
-    "kibi_weigh r10, lr, r9, \\newest, \\newest\n" \
-    ".endm\n"
-
-/* A filter's newest result becomes the sum of what it keeps. With the carry it keeps more than eight: these come first, at `first`. The
- * carry is then as it was. */
-#if KIBI_SVDF_S8_BLOCKS_OF_LONG_MEMORIES
-#define IF_LONG "bcs \\first\\()f\n"
-#define LONG "kibi_long 24, 14\n" "kibi_long 25, 15\n" "kibi_long 26, 16\n" "kibi_long 27, 17\n"
-#else
-#define IF_LONG
-#define LONG
-#endif
+/* A filter's newest result becomes the sum of what it keeps. */
 #define KEEP                                \
-    ".macro kibi_keep newest, first, next\n" \
-    IF_LONG                                 \
+    ".macro kibi_short newest\n"            \
     "ldm r0!, {r10, r11, lr}\n"             \
-    "\\next:\n"                             \
     "kibi_last \\newest\n"                  \
     ".endm\n"                               \
-    ".macro kibi_long first, next\n"        \
-    "\\first:\n"                            \
-    "kibi_first\n"                          \
-    "b \\next\\()b\n"                       \
+    ".macro kibi_long newest\n"             \
+    "bl 42f\n"                              \
+    "kibi_last \\newest\n"                  \
     ".endm\n"
+
+#define MASK "mov r3, #0xFF00FF00\n"
+#if KIBI_SVDF_S8_BLOCKS_OF_LONG_MEMORIES
+#define IF_LONG KIBI_SVDF_IF_LONG
+#define LONG KIBI_SVDF_KEEP_LONG(MASK) FIRST
+#else
+#define IF_LONG
+#define LONG ""
+#endif
 
 /* The registers of results and outputs beside those that the header names: r2 is free; r3 a mask of the odd bytes; r8 … r11, lr
  * constants, what is kept, a sum, weights. */
@@ -125,7 +119,7 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_u
     __asm__ volatile(
         ".syntax unified\n" KIBI_SVDF_FOUR_PAIRS KIBI_SVDF_FOUR_BYTES);
     __asm__ volatile(RESULT OUTPUT WEIGH);
-    __asm__ volatile(FIRST LAST KEEP);
+    __asm__ volatile(LAST KEEP);
     __asm__ volatile(KIBI_SVDF_BEGIN);
     __asm__ volatile(KIBI_SVDF_SUMS);
     __asm__ volatile(
@@ -133,29 +127,23 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_u
         "kibi_result r4\n"
         "kibi_result r5\n"
         "kibi_result r6\n"
-        "kibi_result r7\n"
-        "cmp r3, #1\n"
-        "mov r3, #0xFF00FF00\n");
+        "kibi_result r7\n" IF_LONG KIBI_SVDF_KEEP(MASK));
     __asm__ volatile(
-        "kibi_keep r4, 24, 14\n"
-        "kibi_keep r5, 25, 15\n"
-        "kibi_keep r6, 26, 16\n"
-        "kibi_keep r7, 27, 17\n"
         "str r1, [r12], #20\n"
         "ldm r12!, {r8, r9, r10, r11}\n"
         "kibi_output r4\n"
         "kibi_output r5\n"
         "kibi_output r6\n"
-        "kibi_output r7\n" KIBI_SVDF_END LONG);
+        "kibi_output r7\n" KIBI_SVDF_END);
+    __asm__ volatile(LONG);
     __asm__ volatile(
         KIBI_SVDF_FORGET
         ".purgem kibi_result\n"
         ".purgem kibi_output\n"
         ".purgem kibi_weigh\n"
         ".purgem kibi_weigh_first\n"
-        ".purgem kibi_first\n"
         ".purgem kibi_last\n"
-        ".purgem kibi_keep\n"
+        ".purgem kibi_short\n"
         ".purgem kibi_long\n");
 }
 

@@ -77,30 +77,6 @@
     "smlad r10, r9, \\second, r10\n"        \
     ".endm\n"
 
-/* All but the last eight results of a filter: eight an iteration, after four of an odd number of fours. The carry of a shift by 29 says
- * whether their number is odd. Then two words of weights. */
-#define FIRST                               \
-    ".macro kibi_first\n"                   \
-    "ldr lr, [r12, #4]\n" /* first_bytes */ \
-    "ldr r10, [r0], #4\n"                   \
-    "lsls r2, lr, #29\n"                    \
-    "add lr, lr, r1\n"                      \
-    "bcc 1f\n"                              \
-    "ldrd r2, r3, [r0], #8\n"               \
-    "kibi_four r2, r3\n"                    \
-    "cmp r1, lr\n"                          \
-    "beq 2f\n"                              \
-    "1:\n"                                  \
-    "ldm r0!, {r2, r3, r11, r12}\n"         \
-    "kibi_four r2, r3\n"                    \
-    "kibi_four r11, r12\n"                  \
-    "cmp r1, lr\n"                          \
-    "bne 1b\n"                              \
-    "2:\n"                                  \
-    "ldr r12, [sp]\n"                       \
-    "ldrd r11, lr, [r0], #8\n"              \
-    ".endm\n"
-
 /* The last eight: r10 is the sum so far, r11 and lr are weights of the first four of them. */
 #define LAST                                \
     ".macro kibi_last newest\n"             \
@@ -114,27 +90,44 @@
     "smlad \\newest, r9, lr, r10\n"         \
     ".endm\n"
 
-/* A filter's newest result becomes the sum of what it keeps. With the carry it keeps more than eight: these come first, at `first`. The
- * carry is then as it was. */
-#if KIBI_SVDF_S8_S16_BLOCKS_OF_LONG_MEMORIES
-#define IF_LONG "bcs \\first\\()f\n"
-#define LONG "kibi_long 24, 14\n" "kibi_long 25, 15\n" "kibi_long 26, 16\n" "kibi_long 27, 17\n"
-#else
-#define IF_LONG
-#define LONG
-#endif
+/* All but the last eight results of a filter: eight an iteration, after four of an odd number of fours. The carry of a shift by 29 says
+ * whether their number is odd. Then two words of weights. */
+#define FIRST                               \
+    KIBI_SVDF_FIRST_BEGINS("29")            \
+    "ldr r10, [r0], #4\n"                   \
+    "bcc 1f\n"                              \
+    "ldrd r2, r3, [r0], #8\n"               \
+    "kibi_four r2, r3\n"                    \
+    "cmp r1, lr\n"                          \
+    "beq 2f\n"                              \
+    "1:\n"                                  \
+    "ldm r0!, {r2, r3, r11, r12}\n"         \
+    "kibi_four r2, r3\n"                    \
+    "kibi_four r11, r12\n"                  \
+    "cmp r1, lr\n"                          \
+    "bne 1b\n"                              \
+    "2:\n"                                  \
+    "ldrd r11, lr, [r0], #8\n"              \
+    KIBI_SVDF_FIRST_ENDS
+
+/* A filter's newest result becomes the sum of what it keeps. */
 #define KEEP                                \
-    ".macro kibi_keep newest, first, next\n" \
-    IF_LONG                                 \
+    ".macro kibi_short newest\n"            \
     "ldm r0!, {r10, r11, lr}\n"             \
-    "\\next:\n"                             \
     "kibi_last \\newest\n"                  \
     ".endm\n"                               \
-    ".macro kibi_long first, next\n"        \
-    "\\first:\n"                            \
-    "kibi_first\n"                          \
-    "b \\next\\()b\n"                       \
+    ".macro kibi_long newest\n"             \
+    "bl 42f\n"                              \
+    "kibi_last \\newest\n"                  \
     ".endm\n"
+
+#if KIBI_SVDF_S8_S16_BLOCKS_OF_LONG_MEMORIES
+#define IF_LONG KIBI_SVDF_IF_LONG
+#define LONG KIBI_SVDF_KEEP_LONG("") FIRST
+#else
+#define IF_LONG
+#define LONG ""
+#endif
 
 /* The registers of results and outputs beside those that the header names: r2, r3 weights; r8, r9 constants of results, what is kept;
  * r10 the sum; r11, r12, lr weights, where the first results end. */
@@ -143,7 +136,7 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_u
     __asm__ volatile(
         ".syntax unified\n" KIBI_SVDF_FOUR_PAIRS KIBI_SVDF_FOUR_BYTES);
     __asm__ volatile(RESULT OUTPUT FOUR);
-    __asm__ volatile(FIRST LAST KEEP);
+    __asm__ volatile(LAST KEEP);
     __asm__ volatile(KIBI_SVDF_BEGIN);
     __asm__ volatile(KIBI_SVDF_SUMS);
     __asm__ volatile(
@@ -152,29 +145,24 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_u
         OF_RIGHT("kibi_result r4\n" "kibi_result r5\n" "kibi_result r6\n" "kibi_result r7\n")
         OF_BOTH("b 9f\n" "8:\n")
         OF_LEFT("kibi_result_left r4\n" "kibi_result_left r5\n" "kibi_result_left r6\n" "kibi_result_left r7\n")
-        "9:\n"
-        "cmp r3, #1\n");
+        "9:\n" IF_LONG KIBI_SVDF_KEEP(""));
     __asm__ volatile(
-        "kibi_keep r4, 24, 14\n"
-        "kibi_keep r5, 25, 15\n"
-        "kibi_keep r6, 26, 16\n"
-        "kibi_keep r7, 27, 17\n"
         "str r1, [r12], #20\n"
         "ldm r12!, {r8, r9, r10, r11}\n"
         "asr r2, r10, #8\n"
         "kibi_output r4\n"
         "kibi_output r5\n"
         "kibi_output r6\n"
-        "kibi_output r7\n" KIBI_SVDF_END LONG);
+        "kibi_output r7\n" KIBI_SVDF_END);
+    __asm__ volatile(LONG);
     __asm__ volatile(
         KIBI_SVDF_FORGET
         ".purgem kibi_result\n"
         ".purgem kibi_result_left\n"
         ".purgem kibi_output\n"
         ".purgem kibi_four\n"
-        ".purgem kibi_first\n"
         ".purgem kibi_last\n"
-        ".purgem kibi_keep\n"
+        ".purgem kibi_short\n"
         ".purgem kibi_long\n");
 }
 

@@ -74,8 +74,8 @@ class DepthwiseS16Params(Params, kernels=("kibi_depthwise_conv2d_s16",)):
     """
 
 
-class DepthwiseS16BlocksParams(Params, kernels=("kibi_depthwise_conv2d_s16_blocks",)):
-    """DEPTHWISE_CONV_2D of s16 elements and s8 weights with multiplier 1 and any window, four channels at a time."""
+class _DepthwiseS16BlocksParams(Params):
+    """DEPTHWISE_CONV_2D of s16 elements and s8 weights with any window, four channels at a time."""
 
     blocks: Array = array(DType.S32, _BLOCKS.format("", "channels", "words", "the kernel"), is_packed=True)
     input_width: int = number(DType.S16)
@@ -92,8 +92,15 @@ class DepthwiseS16BlocksParams(Params, kernels=("kibi_depthwise_conv2d_s16_block
         require: 1 <= min(input_width, min(output_width, min(kernel_rows, min(kernel_width, min(stride, dilation)))))
         require: 4 <= channels
         require: 0 <= pad
-        array blocks: ceil(channels, 4) * (8 + kernel_rows * kernel_width)
         input: kernel_rows x input_width * channels or null
+    """
+
+
+class DepthwiseS16BlocksParams(_DepthwiseS16BlocksParams, kernels=("kibi_depthwise_conv2d_s16_blocks",)):
+    """DEPTHWISE_CONV_2D of s16 elements and s8 weights with multiplier 1 and any window, four channels at a time."""
+
+    contract = """
+        array blocks: ceil(channels, 4) * (8 + kernel_rows * kernel_width)
         output: output_width * channels
     """
 
@@ -224,6 +231,38 @@ class DepthwiseMultipliedParams(
     shift: Array = array(DType.S8, "[depth_multiplier][channels], -31 … 30")
     depth_multiplier: int = number(DType.S32, "output channels that read an input channel")
     pixels: int = number(DType.S32, "neighbouring pixels that are computed at once")
+
+
+class DepthwiseF32MultipliedParams(DepthwiseF32Params, kernels=("kibi_depthwise_conv2d_f32_multiplied",)):
+    """DEPTHWISE_CONV_2D of f32 with a multiplier above 1, by the kernel for multiplier 1."""
+
+    filter: Array = array(DType.F32, "[depth_multiplier][kernel_rows][kernel_width][input_channels]")
+    bias: Array = array(DType.F32, "[depth_multiplier][input_channels]")
+    pixels: int = number(DType.S32, "neighbouring pixels that are computed at once")
+    contract = """
+        require: 1 <= pixels
+        require: pixels <= output_width
+        scratch: 4 * pixels * input_channels aligned 4
+    """
+
+
+class DepthwiseS16BlocksMultipliedParams(
+    _DepthwiseS16BlocksParams, kernels=("kibi_depthwise_conv2d_s16_blocks_multiplied",)
+):
+    """DEPTHWISE_CONV_2D of s16 with a multiplier above 1 and any window, four input channels at a time."""
+
+    blocks: Array = array(
+        DType.S32, _BLOCKS.format("[depth_multiplier]", "input channels", "words", _OF_MULTIPLIER_1), is_packed=True
+    )
+    depth_multiplier: int = number(DType.S16, "output channels that read an input channel")
+    pixels: int = number(DType.S16, "neighbouring pixels that are computed at once")
+    contract = """
+        require: 1 <= min(depth_multiplier, pixels)
+        require: pixels <= output_width
+        array blocks: depth_multiplier * ceil(channels, 4) * (8 + kernel_rows * kernel_width)
+        output: output_width * channels * depth_multiplier
+        scratch: 2 * pixels * channels aligned 2
+    """
 
 
 class Depthwise3x3MultipliedParams(

@@ -370,4 +370,54 @@ typedef struct {
 void kibi_depthwise_conv2d_s8_vectors(int8_t *output, const int8_t *const *rows,
                                       const kibi_depthwise_conv2d_s8_vectors_params *params, void *scratch);
 
+typedef struct {
+    const float *filter;      /* [depth_multiplier][kernel_rows][kernel_width][input_channels] */
+    const float *bias;        /* [depth_multiplier][input_channels] */
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t depth_multiplier; /* output channels that read an input channel */
+    int32_t output_width;
+    int32_t kernel_rows;
+    int32_t kernel_width;
+    int32_t stride;           /* across; the pointers to rows account for the stride and the dilation of rows */
+    int32_t dilation;         /* across */
+    int32_t pad;              /* columns of padding before the first input column */
+    float activation_min;
+    float activation_max;
+    int32_t pixels;           /* neighbouring pixels that are computed at once */
+} kibi_depthwise_conv2d_f32_multiplied_params;
+
+/* DEPTHWISE_CONV_2D of floats with a multiplier above 1: one output row, by the kernel for multiplier 1. Output channel
+ * c * depth_multiplier + m reads input channel c.
+ * output: [output_width][input_channels * depth_multiplier]; may overlap an input row where the windows of pixels that are
+ * computed at once, and of those after them, are not written over before these are.
+ * rows: kernel_rows pointers to [input_width][input_channels]; NULL for a row outside the input.
+ * scratch: [pixels][input_channels], aligned to 4. */
+void kibi_depthwise_conv2d_f32_multiplied(float *output, const float *const *rows,
+                                          const kibi_depthwise_conv2d_f32_multiplied_params *params, void *scratch);
+
+typedef struct {
+    /* [depth_multiplier][blocks of four input channels][words]; the header of the kernel for multiplier 1 describes
+     * a block. Where the number of input channels is not a multiple of four, the last block has the last four, some
+     * of which the block before it has, too */
+    const int32_t *blocks;
+    int16_t input_width;
+    int16_t channels;         /* of the input, at least 4 */
+    int16_t output_width;
+    int16_t activation_min;
+    int16_t activation_max;
+    int16_t kernel_rows;
+    int16_t kernel_width;
+    int16_t stride;           /* across; the pointers to rows account for the stride and the dilation of rows */
+    int16_t dilation;         /* across */
+    int16_t pad;              /* columns of padding before the first input column */
+    int16_t depth_multiplier; /* output channels that read an input channel */
+    int16_t pixels;           /* neighbouring pixels that are computed at once */
+} kibi_depthwise_conv2d_s16_blocks_multiplied_params;
+
+/* The same of int16 in blocks of four input channels; channels is input_channels, and scratch is aligned to 2. */
+void kibi_depthwise_conv2d_s16_blocks_multiplied(int16_t *output, const int16_t *const *rows,
+                                                 const kibi_depthwise_conv2d_s16_blocks_multiplied_params *params,
+                                                 void *scratch);
+
 #endif

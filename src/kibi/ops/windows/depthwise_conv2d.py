@@ -130,7 +130,7 @@ class DepthwiseConv2D(ActivatedOperator):
         distance = DType.F32.size_bytes * multiplied_distance(window, outputs)
         return KernelCall(
             "kibi_depthwise_conv2d_f32", params, inplace_distance_bytes=(distance,),
-            features=_float_parts(outputs, multiplier),
+            features=float_parts(outputs, multiplier),
         )  # fmt: skip
 
     def _s16_call(self, view: NodeView, window: Window) -> KernelCall:
@@ -193,7 +193,7 @@ def _grouped_filter(view: NodeView, window: Window) -> Array:
 register(DepthwiseConv2D)
 
 
-def _float_parts(outputs: int, multiplier: int) -> frozenset[str]:
+def float_parts(outputs: int, multiplier: int) -> frozenset[str]:
     """The parts of kernels of floats for so many output channels, of which so many read one of the input.
 
     One saves instructions where four output channels read one input channel, or each its own; the others are those of vectors.

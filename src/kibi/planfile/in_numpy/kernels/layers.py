@@ -35,6 +35,18 @@ def depthwise(call: Call) -> None:
     finish(call, convolve(call, weights.transpose(2, 0, 1)[..., None], channels, fill))
 
 
+@kernel("kibi_depthwise_conv2d_f32_multiplied")
+def depthwise_multiplied(call: Call) -> None:
+    """DEPTHWISE_CONV_2D of f32 whose constants are those of all first output channels, then those of the second ones, and so on."""
+    p = call.numbers
+    outputs = p.input_channels * p.depth_multiplier
+    order = np.arange(outputs).reshape(p.depth_multiplier, -1).T.reshape(-1)
+    packed = call.array("filter", p.depth_multiplier, p.kernel_rows, p.kernel_width, p.input_channels)
+    weights = packed.transpose(0, 3, 1, 2).reshape(outputs, p.kernel_rows, p.kernel_width, 1)
+    sums = convolve(call, weights[order], p.input_channels, 0)
+    call.write(cut(sums + call.array("bias", outputs)[order], p.activation_min, p.activation_max))
+
+
 @kernel("kibi_conv2d_f32_lanes", "kibi_conv2d_f32_vectors")
 def conv2d_lanes(call: Call) -> None:
     """CONV_2D of f32, whose weights are packed for several channels at once."""

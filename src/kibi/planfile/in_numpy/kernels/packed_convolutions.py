@@ -377,13 +377,28 @@ def convolution(call: Call) -> None:
 def _of_s16_depthwise(call: Call) -> tuple[Numbers, Numbers]:
     """Weights [channels, kernel_rows, kernel_width, 1], and biases and factors [2, channels]."""
     p = call.numbers
-    taps = (p.kernel_rows, p.kernel_width)
-    blocks = call.array("blocks", -(-p.channels // _BLOCK), 2 * _BLOCK + int(np.prod(taps)))
-    picked = _places_of_four(p.channels)
-    bytes_of = np.ascontiguousarray(blocks[:, _BLOCK:-_BLOCK]).view(np.int8).reshape(len(blocks), -1, _BLOCK)
-    weights = bytes_of.transpose(0, 2, 1).reshape(-1, *taps, 1)[picked].astype(np.int64)
+    words = 2 * _BLOCK + p.kernel_rows * p.kernel_width
+    return _s16_depthwise(call.array("blocks", -(-p.channels // _BLOCK), words), p.channels, p.kernel_rows)
+
+
+def _s16_depthwise(blocks: NDArray[np.int32], channels: int, rows: int) -> tuple[Numbers, Numbers]:
+    """The same of blocks [fours, words]."""
+    picked = _places_of_four(channels)
+    bytes_of = np.ascontiguousarray(blocks[:, _BLOCK:-_BLOCK]).view(np.int8).reshape(len(blocks), rows, -1, _BLOCK)
+    weights = bytes_of.transpose(0, 3, 1, 2).reshape(-1, *bytes_of.shape[1:3], 1)[picked].astype(np.int64)
     constants = np.stack([blocks[:, :_BLOCK], blocks[:, -_BLOCK:]]).reshape(2, -1)[:, picked]
     return weights, constants.astype(np.int64)
+
+
+def _of_s16_depthwise_multiplied(call: Call) -> tuple[Numbers, Numbers]:
+    """The same of the first output channel of each input channel, then of the second one, and so on."""
+    p = call.numbers
+    words = 2 * _BLOCK + p.kernel_rows * p.kernel_width
+    blocks = call.array("blocks", p.depth_multiplier, -(-p.channels // _BLOCK), words)
+    passes = [_s16_depthwise(each, p.channels, p.kernel_rows) for each in blocks]
+    weights = np.stack([each for each, _ in passes], axis=1)
+    constants = np.stack([each for _, each in passes], axis=2)
+    return weights.reshape(-1, *weights.shape[2:]), constants.reshape(2, -1)
 
 
 _OF_S16 = {
@@ -391,6 +406,7 @@ _OF_S16 = {
     "kibi_conv2d_s16_blocks": _of_s16_blocks,
     "kibi_conv2d_s16_vectors": _of_s16_vectors,
     "kibi_depthwise_conv2d_s16_blocks": _of_s16_depthwise,
+    "kibi_depthwise_conv2d_s16_blocks_multiplied": _of_s16_depthwise_multiplied,
 }
 
 
