@@ -284,8 +284,10 @@ void KERNEL(int8_t *output, const int8_t *const *rows, const PARAMS *params, voi
             continue;
         }
         const STATE *w = KIBI_AT(STATE, p, weights_time);
-        features f = {0, 0, {0}};
+        features f;
         int32_t filter = 0;
+        f.first = 0; /* an initializer of all fields would be a call of the function that clears memory */
+        f.end = 0;
         for (int32_t unit = 0; unit < p->units; ++unit) {
             int32_t sum = KIBI_AT(int32_t, p, bias)[unit];
             for (int32_t rank = 0; rank < p->filters_per_unit; ++rank) {
