@@ -198,8 +198,9 @@ static KIBI_NOINLINE KIBI_NAKED __attribute__((aligned(4))) void kibi_svdf_all_u
 #define KIBI_SVDF_SUMS KIBI_SVDF_LOOP_OVER_BYTES "ldr r12, [sp]\n"
 #endif
 
-/* What is kept of four filters. r3 is the number of bytes before the last eight results: where there are some, the function at 42, which
- * each file has, goes first, for memories that are long. `prepare` comes before the first filter. */
+/* The newest results of four filters become the sums of what they keep. A file that has long memories puts KIBI_SVDF_IF_LONG before it, for
+ * which r3 is the number of bytes before the last eight results, and KIBI_SVDF_KEEP_LONG after all: that calls the function at 42 for these
+ * bytes. `prepare` comes before the first filter. */
 #define KIBI_SVDF_KEEP(prepare)             \
     prepare                                 \
     "kibi_short r4\n"                       \
