@@ -276,7 +276,7 @@ def _over(kernels: LoadedKernels, probe: Probe, distance: int | None) -> Array:
 _RANGES = [(0, -128, 127), (127, -128, 127), (5, -7, 90)]
 
 
-@pytest.mark.share(2, part=0)
+@pytest.mark.share(5, part=0)
 @pytest.mark.parametrize(("zero_point", "low", "high"), _RANGES)
 def test_every_boundary_of_accumulator_multiplier_and_shift(
     kernels: LoadedKernels, zero_point: int, low: int, high: int

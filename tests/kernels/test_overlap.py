@@ -178,7 +178,7 @@ def test_every_kernel_is_tight_or_known_to_be_conservative() -> None:
     assert {*_TIGHT, *_CONSERVATIVE} == _KERNELS
 
 
-@pytest.mark.share(2, part=1)
+@pytest.mark.share(3, part=1)
 @pytest.mark.parametrize("kernel", sorted(_KERNELS))
 def test_output_at_the_declared_distance_or_more_is_right(kernel: str, answers: Answers) -> None:
     """An output that begins as far below a dying row as is declared, or farther, gets the bytes it gets elsewhere."""

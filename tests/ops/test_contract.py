@@ -83,14 +83,14 @@ def test_operator_kernels_have_source_and_header_for_every_target(operator: type
             assert f"void {kernel}(" in text_of(name, ("portable",)).text
 
 
-@pytest.mark.share(3, part=2)
+@pytest.mark.share(5, part=4)
 @each_operator
 def test_operator_samples_reach_every_kernel(operator: type[Operator]) -> None:
     """The samples bind each kernel that the operator names, and no other."""
     assert {call.kernel for call in _calls(operator)} == set(operator.kernels)
 
 
-@pytest.mark.share(3, part=0)
+@pytest.mark.share(5, part=0)
 @each_operator
 def test_operator_params_fit_the_kernels_struct(operator: type[Operator]) -> None:
     """A call has parameters of its kernel's class; the operator's subgraphs are the fields that point to such."""
@@ -100,7 +100,7 @@ def test_operator_params_fit_the_kernels_struct(operator: type[Operator]) -> Non
         assert subgraphs == operator.subgraph_names
 
 
-@pytest.mark.share(3, part=1)
+@pytest.mark.share(5, part=2)
 @each_operator
 def test_operator_that_accumulates_keeps_its_accumulator_in_scratch(operator: type[Operator]) -> None:
     """What accumulates is told the step, and its reference needs no more scratch than its kernel; others do not accumulate."""

@@ -20,7 +20,7 @@ from tests.support.network_models import networks
 from tests.support.operator_models import OPERATOR_MODELS, Case, cases
 
 
-@pytest.mark.share(2, part=0)
+@pytest.mark.share(3, part=0)
 @pytest.mark.parametrize("operator", operators())
 @settings(max_examples=amount(3, 100))
 @given(data=st.data())

@@ -21,7 +21,7 @@ from kibi.planfile.writer import plan_file
 from kibi.planner import PlannedModel
 from kibi.runtime import seeded_inputs
 from tests.ops.comparison import graph_of
-from tests.ops.convolutions import GEOMETRIES, Geometry, convolution, convolution_s16
+from tests.ops.convolutions import GEOMETRIES, Geometry, convolution, convolution_f32, convolution_s16
 from tests.planfile.mutants import mutants, with_digest
 from tests.support import zoo
 from tests.support.amount import IS_EXHAUSTIVE, amount, sample, share
@@ -106,6 +106,15 @@ def test_convolutions_of_int16_with_packed_constants_agree() -> None:
         for goal in ("balanced", "speed"):
             kernels |= _compare(graph_of(convolution_s16(geometry, seed, "RELU6")), "cortex-m4", goal=goal)
     assert kernels >= {"kibi_conv2d_s16_blocks", "kibi_depthwise_conv2d_s16_blocks"}
+
+
+def test_depthwise_layers_of_floats_and_s16_with_a_multiplier_agree() -> None:
+    """Channels that are no fours, pixels in several passes, a stride."""
+    kernels = set[str]()
+    for seed, geometry in enumerate((Geometry(5, 10, groups=0, size=(4, 7)), Geometry(8, 24, groups=0, stride=2))):
+        for case in (convolution_f32(geometry, 2 * seed), convolution_s16(geometry, seed)):
+            kernels |= _compare(graph_of(case), "cortex-m4")
+    assert kernels >= {"kibi_depthwise_conv2d_f32_multiplied", "kibi_depthwise_conv2d_s16_blocks_multiplied"}
 
 
 def test_svdfs_with_packed_weights_agree() -> None:

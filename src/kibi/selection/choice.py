@@ -20,6 +20,7 @@ from kibi.selection.conv2d_winograd import CONV2D_WINOGRAD
 from kibi.selection.depthwise_3x3 import DEPTHWISE_3X3
 from kibi.selection.depthwise_columns import DEPTHWISE_COLUMNS
 from kibi.selection.depthwise_multiplied import DEPTHWISE_MULTIPLIED
+from kibi.selection.depthwise_multiplied_wide import DEPTHWISE_MULTIPLIED_WIDE
 from kibi.selection.depthwise_s16_blocks import DEPTHWISE_S16_BLOCKS
 from kibi.selection.depthwise_vectors import DEPTHWISE_VECTORS
 from kibi.selection.fully_connected_blocks import FULLY_CONNECTED_BLOCKS
@@ -52,6 +53,7 @@ VARIANTS: tuple[Variant, ...] = (
     *DEPTHWISE_3X3,
     DEPTHWISE_COLUMNS,
     *DEPTHWISE_MULTIPLIED,
+    *DEPTHWISE_MULTIPLIED_WIDE,
     DEPTHWISE_S16_BLOCKS,
     FULLY_CONNECTED_NONZERO,
     *FULLY_CONNECTED_BLOCKS,

@@ -1,35 +1,28 @@
 """DEPTHWISE_CONV_2D with a multiplier above 1: one output channel of every input channel at a time, with the kernels for one."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from kibi.dtypes import DType
 from kibi.ir import KernelCall
 from kibi.kernels.params.conv2d import Conv2DS8Params
 from kibi.kernels.params.depthwise_conv2d import (
     Depthwise3x3MultipliedParams,
     DepthwiseColumnsMultipliedParams,
-    DepthwiseF32MultipliedParams,
-    DepthwiseF32Params,
     DepthwiseMultipliedParams,
     DepthwiseS8Params,
-    DepthwiseS16BlocksMultipliedParams,
-    DepthwiseS16Params,
 )
-from kibi.kernels.params.description import Params
 from kibi.kernels.params.needed_parts import needed_parts
 from kibi.ops.overlap import least_distance
-from kibi.ops.windows.depthwise_conv2d import fast_parts, float_parts, least_parts
+from kibi.ops.windows.depthwise_conv2d import fast_parts, least_parts
 from kibi.ops.windows.window import Window
-from kibi.selection import depthwise_3x3, depthwise_columns, depthwise_s16_blocks
-from kibi.selection.convolution_call import window_of, window_of_layer
+from kibi.selection import depthwise_3x3, depthwise_columns
+from kibi.selection.convolution_call import window_of
 from kibi.selection.depthwise_blocks import BLOCK
 from kibi.selection.sums import MOST_SIZE
 from kibi.selection.variant import Goal, Variant
 
-_MADE_BYTES, _MOST_BYTES = 64, 256
+MADE_BYTES, MOST_BYTES = 64, 256
 """Of scratch, about, for outputs of neighbouring pixels that are computed at once; and for speed."""
 
 
@@ -55,7 +48,7 @@ def pack(call: KernelCall) -> KernelCall | None:
     # It calls the kernel for multiplier 1, whose parts it needs.
     return KernelCall(
         "kibi_depthwise_conv2d_s8_multiplied", params, pixels * layer.input_channels,
-        inplace_distance_bytes=(_distance(window, layer.output_channels, pixels),),
+        inplace_distance_bytes=(passes_distance(window, layer.output_channels, pixels),),
         features=fast_parts(window) | least_parts(window), least_features=least_parts(window),
     )  # fmt: skip
 
@@ -71,91 +64,6 @@ def pack_columns(call: KernelCall) -> KernelCall | None:
     if (layer.output_width - 1) * layer.stride > MOST_SIZE:
         return None
     return _packed(call, depthwise_columns.pack, DepthwiseColumnsMultipliedParams)
-
-
-def pack_f32(call: KernelCall) -> KernelCall | None:
-    """Packs a call of `kibi_depthwise_conv2d_f32`; returns None where the general kernel computes four channels at once."""
-    layer = call.params_as(DepthwiseF32Params)
-    pixels = _wide_pixels(layer, call.scratch_bytes)
-    if not pixels or layer.depth_multiplier % BLOCK == 0:
-        return None
-    passes = _wide_passes(layer)
-    params = DepthwiseF32MultipliedParams(
-        filter=np.concatenate([each.filter for each in passes]),
-        bias=np.concatenate([each.bias for each in passes]),
-        pixels=pixels,
-        **layer.scalars_for(DepthwiseF32MultipliedParams),
-    )
-    return _wide_call(call, params, pixels, float_parts(layer.input_channels, 1))
-
-
-def pack_s16(call: KernelCall) -> KernelCall | None:
-    """Packs a call of `kibi_depthwise_conv2d_s16`; None also where `depthwise_s16_blocks.pack` refuses one of the multiples."""
-    layer = call.params_as(DepthwiseS16Params)
-    pixels = _wide_pixels(layer, call.scratch_bytes)
-    if not pixels:
-        return None
-    blocks = []
-    for each in _wide_passes(layer):
-        packed = depthwise_s16_blocks.pack(replace(call, params=each))
-        if packed is None:
-            return None
-        blocks.append(packed.constants["blocks"])
-    params = DepthwiseS16BlocksMultipliedParams(
-        blocks=np.concatenate(blocks),
-        channels=layer.input_channels,
-        pixels=pixels,
-        **layer.scalars_for(DepthwiseS16BlocksMultipliedParams),
-    )
-    return _wide_call(call, params, pixels, frozenset())
-
-
-_Wide = DepthwiseF32Params | DepthwiseS16Params
-
-
-def _wide(call: KernelCall) -> _Wide:
-    """The parameters of a layer of f32 or of s16."""
-    return call.params if isinstance(call.params, DepthwiseF32Params) else call.params_as(DepthwiseS16Params)
-
-
-def _element_bytes(layer: _Wide) -> int:
-    return (DType.F32 if isinstance(layer, DepthwiseF32Params) else DType.S16).size_bytes
-
-
-def _wide_passes(layer: _Wide) -> list[_Wide]:
-    """As `_passes`, of f32 or of s16."""
-    count = layer.depth_multiplier
-    return [
-        layer.replaced(
-            depth_multiplier=1,
-            # Of the filter output channels are the innermost axis, and of the others the only one.
-            **{name: np.ascontiguousarray(values[m::count]) for name, values in layer.constants.items()},
-        )
-        for m in range(count)
-    ]
-
-
-def _wide_call(call: KernelCall, params: Params, pixels: int, features: frozenset[str]) -> KernelCall:
-    """The call of the kernel that these parameters are for; windows of pixels are read again in each pass."""
-    layer, (kernel,) = _wide(call), type(params).kernels
-    element_bytes, outputs = _element_bytes(layer), layer.input_channels * layer.depth_multiplier
-    distance = element_bytes * _distance(window_of_layer(layer), outputs, pixels)
-    scratch_bytes = element_bytes * pixels * layer.input_channels
-    return KernelCall(kernel, params, scratch_bytes, inplace_distance_bytes=(distance,), features=features)
-
-
-def _wide_pixels(layer: _Wide, most_bytes: int) -> int:
-    """The pixels that are computed at once, in so many bytes of scratch; 0 for too few bytes, and for other layers."""
-    if layer.depth_multiplier == 1 or layer.input_channels < BLOCK:
-        return 0
-    return min(layer.output_width, most_bytes // (_element_bytes(layer) * layer.input_channels))
-
-
-def _wide_scratch(call: KernelCall, goal: Goal) -> int:
-    """As `_scratch`, of f32 or of s16."""
-    layer = _wide(call)
-    pixel_bytes = _element_bytes(layer) * layer.input_channels
-    return pixel_bytes * _wide_pixels(layer, max(_MOST_BYTES if goal is Goal.SPEED else _MADE_BYTES, pixel_bytes))
 
 
 def _packed(
@@ -184,7 +92,7 @@ def _packed(
     )
     (kernel,) = kind.kernels
     scratch_bytes = pixels * layer.input_channels
-    distances = (_distance(window_of(call), layer.output_channels, pixels),)
+    distances = (passes_distance(window_of(call), layer.output_channels, pixels),)
     return KernelCall(kernel, params, scratch_bytes, inplace_distance_bytes=distances, features=needed_parts(params))
 
 
@@ -195,7 +103,7 @@ def _is_multiplied(layer: Conv2DS8Params) -> bool:
 
 def _pixels(layer: Conv2DS8Params, most_bytes: int) -> int:
     """The pixels that are computed at once, in so many bytes of scratch; 0 for too few bytes, and for other layers."""
-    bounded = min(most_bytes, max(_MOST_BYTES, layer.input_channels))
+    bounded = min(most_bytes, max(MOST_BYTES, layer.input_channels))
     return min(layer.output_width, bounded // layer.input_channels) if _is_multiplied(layer) else 0
 
 
@@ -218,7 +126,7 @@ def _passes(layer: Conv2DS8Params) -> list[DepthwiseS8Params]:
     ]
 
 
-def _distance(window: Window, outputs: int, pixels: int) -> int:
+def passes_distance(window: Window, outputs: int, pixels: int) -> int:
     """The least distance in place, in elements: windows of pixels are read again after the first of their outputs were written."""
     width = window.output_width
     return least_distance(
@@ -230,11 +138,9 @@ def _distance(window: Window, outputs: int, pixels: int) -> int:
 def _scratch(call: KernelCall, goal: Goal) -> int:
     """The bytes of scratch for the outputs of neighbouring pixels; more for speed."""
     layer = call.params_as(Conv2DS8Params)
-    most_bytes = max(_MOST_BYTES if goal is Goal.SPEED else _MADE_BYTES, layer.input_channels)
+    most_bytes = max(MOST_BYTES if goal is Goal.SPEED else MADE_BYTES, layer.input_channels)
     return _pixels(layer, most_bytes) * layer.input_channels
 
-
-_FASTER = frozenset({Goal.BALANCED, Goal.SPEED})
 
 DEPTHWISE_MULTIPLIED = (
     Variant(
@@ -248,13 +154,5 @@ DEPTHWISE_MULTIPLIED = (
     Variant(
         "kibi_depthwise_conv2d_s8_multiplied", "kibi_conv2d_s8", "portable", frozenset(Goal), pack,
         scratch_bytes=_scratch,
-    ),
-    Variant(
-        "kibi_depthwise_conv2d_f32_multiplied", "kibi_depthwise_conv2d_f32", "armv7em", _FASTER, pack_f32,
-        scratch_bytes=_wide_scratch,
-    ),
-    Variant(
-        "kibi_depthwise_conv2d_s16_blocks_multiplied", "kibi_depthwise_conv2d_s16", "armv7em", frozenset(Goal), pack_s16,
-        scratch_bytes=_wide_scratch,
     ),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import kibi
 from kibi.ir import KernelCall
 from kibi.selection import Goal, choose
 from kibi.selection.depthwise_multiplied import DEPTHWISE_MULTIPLIED
+from kibi.selection.depthwise_multiplied_wide import DEPTHWISE_MULTIPLIED_WIDE
 from kibi.targets import target
 from tests.kernels.emulated import linked, run
 from tests.kernels.in_place import differing_distances
@@ -17,10 +18,9 @@ from tests.ops.comparison import assert_same, graph_of
 from tests.ops.convolutions import Geometry, convolution, convolution_f32, convolution_s16
 from tests.support.amount import sample
 
-_KERNELS = tuple(variant.kernel for variant in DEPTHWISE_MULTIPLIED if variant.of == "kibi_conv2d_s8")
-_WIDE_KERNELS = tuple(variant.kernel for variant in DEPTHWISE_MULTIPLIED if variant.of != "kibi_conv2d_s8")
+_KERNELS = tuple(variant.kernel for variant in DEPTHWISE_MULTIPLIED)
 _WIDE = {"kibi_depthwise_conv2d_f32": convolution_f32, "kibi_depthwise_conv2d_s16": convolution_s16}
-_FAST = {variant.of: variant.kernel for variant in DEPTHWISE_MULTIPLIED}
+_FAST = {variant.of: variant.kernel for variant in DEPTHWISE_MULTIPLIED_WIDE}
 _BUILDS = (
     ("cortex-m4", "zig", "s"), ("cortex-m4", "zig", "2"), ("cortex-m3", "zig", "s"), ("cortex-m0plus", "zig", "s"),
 )  # fmt: skip
@@ -39,7 +39,7 @@ def _packed(call: KernelCall) -> list[KernelCall]:
     """The calls of all variants that fit, with the scratch that they may take."""
     found = (
         each.pack(replace(call, scratch_bytes=max(call.scratch_bytes, each.scratch_bytes(call, Goal.BALANCED))))
-        for each in DEPTHWISE_MULTIPLIED
+        for each in (*DEPTHWISE_MULTIPLIED, *DEPTHWISE_MULTIPLIED_WIDE)
         if each.of == call.kernel
     )
     return [each for each in found if each is not None]
@@ -81,7 +81,7 @@ def test_rows_may_be_overwritten_from_the_declared_distance_on(kernel: str) -> N
 @pytest.mark.parametrize("general", sorted(_WIDE))
 def test_geometries_of_other_types_equal_the_reference(general: str) -> None:
     """The same of floats and of s16: every row, and in place at the declared distance and larger ones."""
-    kernels = linked((*_WIDE_KERNELS, *_WIDE), "cortex-m4", "zig", "s")
+    kernels = linked((*_FAST.values(), *_FAST), "cortex-m4", "zig", "s")
     tried, distances_tried = 0, 0
     for seed, geometry in enumerate(_GEOMETRIES):
         case = _WIDE[general](geometry, seed)
@@ -97,10 +97,9 @@ def test_geometries_of_other_types_equal_the_reference(general: str) -> None:
             wrong, count = differing_distances(kernels, graph.views[0], packed, case.inputs[0], distances)
             assert not wrong, (geometry, distance)
             tried, distances_tried = tried + 1, distances_tried + count
-    least = (
-        4 if general == "kibi_depthwise_conv2d_f32" else 1
-    )  # fours of one input channel are fast in the general kernel
-    assert tried == sum(each.outputs // each.channels % 4 > 0 or least == 1 for each in _GEOMETRIES)
+    # Of floats, the general kernel computes four output channels of one input channel at once.
+    has_fours = general == "kibi_depthwise_conv2d_f32"
+    assert tried == sum(not (has_fours and each.outputs // each.channels % 4 == 0) for each in _GEOMETRIES)
     assert distances_tried > 5
 
 
