@@ -41,8 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip or fail a test whose mark asks for what is missing, before its fixtures are made."""
-    if item.get_closest_marker("zoo"):
-        check_zoo()
+    check_zoo(is_marked=item.get_closest_marker("zoo") is not None)
     if item.get_closest_marker("oracle"):
         check_oracle()
 

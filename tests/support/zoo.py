@@ -63,9 +63,14 @@ def zoo_path() -> Path:
     return Path(os.environ.get("KIBI_ZOO", project.parent / "shared" / "zoo"))
 
 
-def check_zoo() -> None:
-    """Skip the running test where the zoo is absent."""
-    if not (zoo_path() / "catalog.json").is_file():
+_MARKED = {"is_marked": True}
+"""Whether the running test has the mark; true outside of tests."""
+
+
+def check_zoo(*, is_marked: bool = True) -> None:
+    """Skip the running test if it needs the zoo, and that is absent. Without the mark, what needs the zoo fails, present or not."""
+    _MARKED["is_marked"] = is_marked
+    if is_marked and not (zoo_path() / "catalog.json").is_file():
         pytest.skip(f"no zoo of models at {zoo_path()}; set KIBI_ZOO to its folder")
 
 
@@ -164,9 +169,14 @@ def noise(kind: TensorType, run: int, position: int) -> Array:
     return array
 
 
-@cache
 def _generator() -> ModuleType:
     """The zoo's own generator of inputs, which belongs to no package."""
+    assert _MARKED["is_marked"], "mark the test with requires_zoo: where the zoo is absent, it has no inputs"
+    return _generator_module()
+
+
+@cache
+def _generator_module() -> ModuleType:
     spec = importlib.util.spec_from_file_location("kibi_zoo_inputs", zoo_path() / "inputs.py")
     assert spec is not None
     assert spec.loader is not None

@@ -16,7 +16,7 @@ from kibi.frontends.tflite.builder import ModelBuilder
 from kibi.frontends.tflite.model_tables import ModelSlot, ModelTables
 from kibi.frontends.tflite.new_root import NewRoot
 from kibi.frontends.tflite.normal_form import normal_form
-from kibi.runtime import Interpreter
+from kibi.runtime import Interpreter, seeded_inputs
 from kibi.tflm import Oracle
 from tests.frontends.models import classifier, fully_connected
 from tests.ops.comparison import assert_same_as_tflm
@@ -86,7 +86,7 @@ def _moved_out(data: bytes) -> bytes:
 def _assert_runs_as_tflm(data: bytes, oracle: Oracle) -> None:
     """The file runs in Kibi as it does in TFLM."""
     graph = parse_tflite(data, "model.tflite")
-    inputs = [zoo.noise(graph.tensors[index].type, 0, place) for place, index in enumerate(graph.inputs)]
+    inputs = seeded_inputs(graph, 0)
     assert_same_as_tflm(graph, Interpreter(graph).run(inputs), oracle.run(data, [inputs])[0].outputs)
 
 
